@@ -4,6 +4,7 @@
 #include "schema/base/visible.h"
 #include "schema/sql/predicate.h"
 #include "schema/tape/remake.h"
+#include "tools/cli/namespace_check.h"
 #include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
 #include "tools/cli/progress.h"
@@ -73,66 +74,6 @@ static int add_resources(struct cut *c, const char *names, struct err *err)
 	return 0;
 }
 
-/* 1 or 0: whether the tape has such an event. */
-static int has_event(struct cut *c, const struct tape_filter *filter, struct err *err)
-{
-	struct tape_cursor *cursor;
-	struct event e;
-	int found = tape_cursor_open(c->tape, filter, TAPE_BACKWARD, &cursor, err);
-
-	if (found < 0)
-		return found;
-	found = tape_cursor_next(cursor, &e, err);
-	tape_cursor_close(cursor);
-	return found;
-}
-
-/* 1 or 0: whether something of the namespace was there when the tape begins. */
-static int begins_with_namespace(struct cut *c, const char *name, struct err *err)
-{
-	struct tape_state *state;
-	struct tape_info info;
-	int found = tape_info(c->tape, &info, err);
-
-	if (found || info.first_seq <= 1)
-		return found;
-	found = tape_state_at(c->tape, info.first_seq - 1, 0, &state, err);
-	if (found)
-		return found;
-	for (size_t i = 0; i < state->count && !found; i++)
-		found = slice_is(state->live[i].namespace, name) ||
-			(!state->live[i].namespace.len && slice_is(state->live[i].name, name));
-	tape_state_free(state);
-	return found;
-}
-
-static bool is_watched(const struct tape *t, const char *name)
-{
-	const struct tape_stream *s;
-
-	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
-		if (strcmp(s->namespace, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* One that is named by mistake would give a tape of nothing. What is empty has an object of its own name. */
-static int check_namespace(struct cut *c, const char *name, struct err *err)
-{
-	int found = is_watched(c->tape, name);
-
-	if (!found)
-		found = has_event(c, &(struct tape_filter){.namespace = name}, err);
-	if (!found)
-		found = has_event(c, &(struct tape_filter){.namespace = "", .name = name}, err);
-	if (!found)
-		found = begins_with_namespace(c, name, err);
-	if (found)
-		return found < 0 ? found : 0;
-	return err_set(err, ERR_NOT_FOUND, "the tape has no namespace '%s', nor an object in it", name);
-}
-
 static int compile(struct cut *c, struct err *err)
 {
 	struct moment_frame frame;
@@ -149,7 +90,7 @@ static int cut_choose(struct cut *c, const struct operands *operands, struct err
 	if (!rc)
 		rc = find_position(c, v->until, &c->until, &c->until_point, err);
 	for (size_t i = 0; i < v->namespaces.count && !rc; i++)
-		rc = check_namespace(c, v->namespaces.items[i], err);
+		rc = namespace_check(c->tape, v->namespaces.items[i], err);
 	for (size_t i = 1; i < operands->count && !rc; i++)
 		rc = add_resources(c, operands->items[i], err);
 	if (!rc && v->where)

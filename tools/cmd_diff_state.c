@@ -3,6 +3,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/audit_book.h"
+#include "tools/cli/namespace_check.h"
 #include "tools/cli/position_help.h"
 #include "tools/cli/sql_progress.h"
 #include "tools/cli/tape_names.h"
@@ -334,6 +335,8 @@ static int say_what_is_not_known(struct diff *d, struct err *err)
 		certainty_of_resource(&c, d->names.items[i], namespace, d->positions, 2);
 		certainty_of_parts(&c, d->names.items[i], namespace);
 	}
+	if (!d->names.count && !rc)
+		certainty_of_namespace(&c, namespace);
 	for (size_t i = 0; !d->names.count && !rc && (r = tape_resource_at(d->tape, i)); i++) {
 		if ((r->namespaced || !*namespace) && (d->options->all || !is_bookkeeping(r)))
 			certainty_of_resource(&c, r, namespace, d->positions, 2);
@@ -361,6 +364,8 @@ static int diff_state_show(void *values, const struct operands *operands, struct
 		rc = say_what_was_left_out(&d, err);
 	if (!rc)
 		rc = say_what_is_not_known(&d, err);
+	if (!rc && *d.options->namespace)
+		rc = namespace_check(d.tape, d.options->namespace, err);
 	tape_names_release(&d.names);
 	sql_session_close(d.session);
 	tape_close(d.tape);

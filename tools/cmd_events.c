@@ -65,6 +65,7 @@ static int say_what_is_not_known(
 	const struct tape_resource *r;
 	const struct tape_stream *s;
 	struct certainty c;
+	bool is_named = false;
 	int rc = certainty_open(&c, "events", t, err);
 
 	if (rc)
@@ -77,9 +78,13 @@ static int say_what_is_not_known(
 			certainty_of_untold(&c, s->id);
 	}
 	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
-		if (object_patterns_names_resource(wanted->patterns, r))
-			certainty_of_parts(&c, r, o->namespace);
+		if (!object_patterns_names_resource(wanted->patterns, r))
+			continue;
+		is_named = true;
+		certainty_of_parts(&c, r, o->namespace);
 	}
+	if (!is_named)
+		certainty_of_namespace(&c, o->namespace);
 	certainty_end(&c);
 	certainty_close(&c);
 	return c.is_guess ? EXIT_LOSS : EXIT_OK;

@@ -176,6 +176,8 @@ static void print_counts(const struct gap_account *a)
 		{a->gap.modified, "modified"}};
 	const char *before = "  missed   ";
 
+	if (strcmp(a->gap.how_ended, "filled") == 0)
+		return;
 	for (size_t i = 0; i < COUNT_OF(counts); i++) {
 		if (!counts[i].count)
 			continue;

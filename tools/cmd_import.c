@@ -252,7 +252,10 @@ static int import_to(const struct import_options *o, const char *tape, int fd, c
 		rc = check_outcome(&outcome, name, err);
 	rc = close_tape(w, &outcome, rc, err);
 	*ret = outcome.counts;
-	return rc;
+	if (!rc || is_worthless(&outcome, rc) || strcmp(tape, o->output) != 0)
+		return rc;
+	return err_suffix(err, rc, "what came before it is in '%s': %llu event%s", tape,
+		(unsigned long long)outcome.counts.events, plural(outcome.counts.events));
 }
 
 /* A tape in one file appears when it is whole. */

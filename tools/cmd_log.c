@@ -154,12 +154,12 @@ static void print_event(struct printer *p, const struct sql_value *v)
 
 static void print_gap(struct printer *p, const struct sql_value *v)
 {
-	bool open = slice_is(v[HOW_ENDED].bytes, "open");
+	bool open = slice_is(v[HOW_ENDED].bytes, "open"), filled = slice_is(v[HOW_ENDED].bytes, "filled");
 	char length[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
 
 	p->told_ns = v[TIME_NS].integer;
 	state_text_begin(&p->text, STATE_GAP);
-	printf("%s NOT WATCHED", shown(p, v, time));
+	printf("%s %s", shown(p, v, time), filled ? "SEEN BY ANOTHER RECORDING" : "NOT WATCHED");
 	if (p->many) {
 		putchar(' ');
 		visible_put(stdout, v[RESOURCE].bytes);
@@ -170,7 +170,7 @@ static void print_gap(struct printer *p, const struct sql_value *v)
 		printf(" for %s", duration_format(length, v[DURATION].integer));
 	fputs(": ", stdout);
 	visible_put(stdout, v[REASON].bytes);
-	if (!open) {
+	if (!open && !filled) {
 		fputs(", ended by ", stdout);
 		visible_put(stdout, v[HOW_ENDED].bytes);
 	}
@@ -265,7 +265,10 @@ static int choose_one_of_many(struct log *l, const struct operands *operands, si
 	if (rc)
 		return rc;
 	where = log_where(l, what.by_uid ? by_uid : by_name);
-	statement = xasprintf("SELECT DISTINCT uid, namespace FROM events WHERE %s", where);
+	statement = xasprintf(
+		"SELECT uid, namespace FROM events WHERE %s UNION SELECT uid, namespace FROM objects(:begin) "
+		"WHERE %s",
+		where, where);
 	rc = sql_progress_run(l->session, slice_of(statement), &sink, err);
 	if (!rc && !roots.count)
 		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what.text);
@@ -343,6 +346,7 @@ static void set_number(struct log *l, const char *name, long long number)
 
 static int find_bounds(struct log *l, struct err *err)
 {
+	struct tape_info info;
 	const struct log_options *o = l->options;
 	int rc;
 
@@ -355,8 +359,11 @@ static int find_bounds(struct log *l, struct err *err)
 		rc = tape_position_find(l->tape, o->until, &l->until, err);
 	if (!rc && l->until.seq < l->from.seq)
 		rc = err_set(err, ERR_USAGE, "nothing to tell: '%s' lies before '%s'", o->until, o->from);
+	if (!rc)
+		rc = tape_info(l->tape, &info, err);
 	if (rc)
 		return rc;
+	set_number(l, "begin", info.first_seq ? (long long)info.first_seq - 1 : 0);
 	set_number(l, "from", (long long)l->from.seq);
 	set_number(l, "until", (long long)l->until.seq);
 	set_number(l, "told_ns", INT64_MIN);
@@ -435,9 +442,47 @@ static bool is_outside(const struct log *l)
 	return l->from.place == POSITION_AFTER || l->until.place == POSITION_BEFORE;
 }
 
-/* Of a tape or a stretch of it that has no event of the object. */
-static int say_nothing(const struct log *l, struct err *err)
+struct beginning {
+	bool is_there;
+	char text[160];
+};
+
+static int on_beginning(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
+	struct beginning *b = context;
+
+	(void)count, (void)err;
+	b->is_there = v[0].type == SQL_INTEGER;
+	if (b->is_there)
+		snprintf(b->text, sizeof(b->text), "event %lld of %.*s", (long long)v[0].integer,
+			(int)v[1].bytes.len, v[1].bytes.ptr);
+	return 0;
+}
+
+/* The beginning of a part, and of a tape whose oldest segments are gone, has objects without an event. */
+static int find_beginning(struct log *l, struct beginning *ret, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_beginning, .context = ret};
+	char *sql = xasprintf("SELECT max(seq), time FROM objects(:begin) WHERE %s", l->where);
+	int rc = sql_session_run(l->session, slice_of(sql), &sink, err);
+
+	free(sql);
+	return rc;
+}
+
+/* Of a tape or a stretch of it that has no event of the object. */
+static int say_nothing(struct log *l, struct err *err)
+{
+	struct beginning beginning = {0};
+	int rc = find_beginning(l, &beginning, err);
+
+	if (rc)
+		return rc;
+	if (beginning.is_there) {
+		fprintf(stderr, "kubetape log: no event to show: the tape begins with '%s' as %s left it\n",
+			l->what.text, beginning.text);
+		return 0;
+	}
 	if (!is_outside(l))
 		return err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
 			strcmp(l->options->from, "start") == 0 && l->until.is_end

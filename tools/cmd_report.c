@@ -3,6 +3,7 @@
 #include "schema/base/count_of.h"
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
+#include "tools/cli/namespace_check.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/out/certainty.h"
@@ -53,16 +54,22 @@ static int find_stretch(struct reporting *r, struct err *err)
 {
 	const struct report_values *v = r->values;
 	bool from_start = strcmp(v->from, "start") == 0;
+	struct tape_info info;
 	int rc = tape_position_find(r->tape, v->from, &r->from, err);
 
 	if (!rc)
 		rc = tape_position_find(r->tape, v->until, &r->until, err);
 	if (!rc && is_backward(&r->from, &r->until))
 		rc = err_set(err, ERR_USAGE, "nothing to report: '%s' lies before '%s'", v->until, v->from);
+	if (!rc)
+		rc = tape_info(r->tape, &info, err);
 	if (rc)
 		return rc;
 	/* At its start the first event has happened; a report of a stretch begins after its first position. */
-	set_number(r, "from", from_start ? 0 : (long long)r->from.seq);
+	set_number(r, "from",
+		!from_start      ? (long long)r->from.seq
+		: info.first_seq ? (long long)info.first_seq - 1
+				 : 0);
 	set_number(r, "until", (long long)r->until.seq);
 	set_number(r, "from_ns", from_start ? INT64_MIN : (long long)r->from.time_ns);
 	set_number(r, "until_ns", r->until.is_end ? INT64_MAX : (long long)r->until.time_ns);
@@ -87,7 +94,8 @@ static int print_report(struct reporting *r, const char *tape, struct err *err)
 	char *title = xasprintf("%s from %.19sZ to %.19sZ%s%s", tape, time_format(from, r->from.time_ns),
 		time_format(until, r->until.time_ns), *r->values->namespace ? ", namespace " : "",
 		r->values->namespace);
-	const struct report report = {r->session, form_of(r->values->format), stdout, title};
+	const struct report report = {
+		r->session, form_of(r->values->format), stdout, title, *r->values->namespace != '\0'};
 	int rc = report_make(&report, err);
 
 	free(title);
@@ -111,7 +119,41 @@ static bool is_outside(const struct reporting *r)
 	return true;
 }
 
-/* A position outside the tape is a guess. */
+/* 1 if nothing of the namespace was recorded, which is said; 0 if it was. */
+static int is_unrecorded(struct reporting *r, struct err *err)
+{
+	struct certainty certainty;
+	int rc = certainty_open(&certainty, "report", r->tape, err);
+
+	if (rc)
+		return rc;
+	certainty_of_namespace(&certainty, r->values->namespace);
+	certainty_close(&certainty);
+	return certainty.is_guess;
+}
+
+/* A page about it would say "none" where nothing is known. */
+static int check_namespace(struct reporting *r, struct err *err)
+{
+	int rc = *r->values->namespace ? is_unrecorded(r, err) : 0;
+
+	if (rc)
+		return rc < 0 ? rc : EXIT_LOSS;
+	return *r->values->namespace ? namespace_check(r->tape, r->values->namespace, err) : 0;
+}
+
+static void say_of_untold(struct reporting *r, struct certainty *certainty)
+{
+	const char *namespace = r->values->namespace;
+	const struct tape_stream *s;
+
+	for (size_t i = 0; (s = tape_stream_at(r->tape, i)); i++) {
+		if (!*namespace || !*s->namespace || strcmp(s->namespace, namespace) == 0)
+			certainty_of_untold(certainty, s->id);
+	}
+}
+
+/* A position outside the tape is a guess, and so is what nobody knows to have been watched. */
 static int say_what_was_guessed(struct reporting *r, struct err *err)
 {
 	struct certainty certainty;
@@ -120,6 +162,7 @@ static int say_what_was_guessed(struct reporting *r, struct err *err)
 	if (!rc) {
 		certainty_of_position(&certainty, &r->from, r->values->from);
 		certainty_of_position(&certainty, &r->until, r->values->until);
+		say_of_untold(r, &certainty);
 	}
 	certainty_end(&certainty);
 	certainty_close(&certainty);
@@ -137,6 +180,8 @@ static int report(void *values, const struct operands *operands, struct err *err
 		rc = find_stretch(&r, err);
 	if (!rc && is_outside(&r))
 		rc = EXIT_LOSS;
+	if (!rc)
+		rc = check_namespace(&r, err);
 	if (!rc)
 		rc = print_report(&r, operands->items[0], err);
 	if (!rc)
@@ -172,6 +217,7 @@ const struct command cmd_report = {
 		"  kubetape report X.tape --format html > incident.html",
 	.options = rows,
 	.exits = {[EXIT_LOSS] =
-			  "a position lies outside the tape; if all the time between the two does, nothing is printed"},
+			  "a position lies outside the tape, or the namespace was not recorded (nothing is printed if that "
+			  "leaves nothing to report); or the tape does not say when a resource was watched"},
 	.run = report_run,
 };

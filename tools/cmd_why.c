@@ -42,14 +42,19 @@ static int why_choose(struct why *w, const struct operands *operands, struct err
 			    operands->count - 1, &w->what, err);
 }
 
-/* A position outside the tape is a guess. */
+/* A position outside the tape, or at which the object's resource was not watched, is a guess. */
 static int why_say(struct why *w, struct err *err)
 {
+	const struct tape_resource *r;
 	struct certainty certainty;
 	int rc = certainty_open(&certainty, "why", w->tape, err);
 
 	if (!rc)
 		certainty_of_position(&certainty, &w->at, w->values->at);
+	for (size_t i = 0; !rc && (r = tape_resource_at(w->tape, i)); i++) {
+		if (strcmp(r->resource, w->chain.resource) == 0)
+			certainty_of_resource(&certainty, r, w->chain.namespace, &w->at, 1);
+	}
 	certainty_end(&certainty);
 	certainty_close(&certainty);
 	if (rc)
@@ -64,13 +69,17 @@ static int why_say(struct why *w, struct err *err)
 static int why(void *values, const struct operands *operands, struct err *err)
 {
 	struct why w = {.values = values};
+	struct tape_info info;
 	int rc = tape_open(operands->items[0], &w.tape, err);
 
 	if (!rc)
 		rc = sql_session_open(operands->items[0], &w.session, err);
 	if (!rc)
 		rc = why_choose(&w, operands, err);
-	if (!rc && (rc = why_find(w.session, w.what.by_uid, w.values->namespace, w.at.seq, &w.chain, err)))
+	if (!rc)
+		rc = tape_info(w.tape, &info, err);
+	if (!rc && (rc = why_find(w.session, w.what.by_uid, w.values->namespace,
+			    info.first_seq ? info.first_seq - 1 : 0, w.at.seq, &w.chain, err)))
 		rc = err_prefix(err, rc, "cannot explain '%s'", w.what.text);
 	if (!rc)
 		rc = why_say(&w, err);
@@ -95,9 +104,10 @@ const struct command cmd_why = {
 	.summary = "explain why an object is as it is: the chain of causes, each with its evidence",
 	.description =
 		"Begins with what is wrong with the object at that position (deleted, evicted, killed for its\n"
-		"memory, without an image, a node or a quota), and continues with the causes: an owner that was\n"
-		"scaled or changed, a node that was lost, a namespace that was deleted. Each step has the event\n"
-		"that shows it, and its certainty:\n"
+		"memory, not ready, failed, without an image, a node or a quota), and continues with the causes:\n"
+		"an owner that was scaled or changed, a probe that failed, a ConfigMap that is missing, a node\n"
+		"that was lost or drained, a namespace that was deleted. Each step has the event that shows it,\n"
+		"and its certainty:\n"
 		"\n"
 		"  certain    the data say so: the object itself, an Event, the audit log\n"
 		"  likely     it follows from owner references and the order of events\n"
@@ -109,6 +119,7 @@ const struct command cmd_why = {
 		"  kubetape why X.tape pods/web-0 -n shop\n"
 		"  kubetape why X.tape deploy/web -n shop --at 09:51:40 -o json",
 	.options = rows,
-	.exits = {[EXIT_LOSS] = "done, but the position lies outside the tape"},
+	.exits = {[EXIT_LOSS] =
+			  "done, but the position lies outside the tape, or the object was not watched then"},
 	.run = why_run,
 };

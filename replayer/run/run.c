@@ -208,7 +208,7 @@ void run_told(
 void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
 	enum event_type type)
 {
-	run_told(r, client, request, &(struct run_event){c->seq, c->rv, type});
+	run_told(r, client, request, &(struct run_event){c->tape_seq ? c->tape_seq : c->seq, c->rv, type});
 }
 
 void run_flushed(struct run *r, int64_t out_ns)

@@ -104,7 +104,8 @@ struct slice run_request_body(const struct run_request *request);
 
 /* ---- deliveries ---- */
 
-/* An event was queued for the watch of that request (NULL: nothing is stored). */
+/* An event was queued for the watch of that request (NULL: nothing is stored). A version that follows an event of
+ * the tape counts as that event. */
 void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
 	enum event_type type);
 

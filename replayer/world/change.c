@@ -171,6 +171,7 @@ struct change *change_of_version(const struct overlay_version *v)
 		.name = v->name};
 	struct change *c = change_new(&e, blob_body(v->object), v->rv);
 
+	c->tape_seq = v->tape_seq;
 	c->previous_seq = v->previous_seq;
 	c->previous_known = true;
 	return c;

@@ -18,7 +18,8 @@
 struct change {
 	uint32_t refs;
 	uint64_t seq;
-	uint64_t rv; /* as a number; 0 if it is not one */
+	uint64_t tape_seq; /* of a version that lies over the tape: the event that it follows; else 0 */
+	uint64_t rv;       /* as a number; 0 if it is not one */
 	enum event_type type;
 	enum event_origin origin;
 	uint32_t resource, stream;

@@ -22,7 +22,8 @@ struct overlay_version {
 	enum event_type type;
 	uint32_t resource;
 	int64_t time_ns;
-	uint64_t by; /* of an absorbed write: the program whose own reads see it; 0: nobody's */
+	uint64_t tape_seq; /* of a recorded object: the event that it follows; 0: a program wrote it */
+	uint64_t by;       /* of an absorbed write: the program whose own reads see it; 0: nobody's */
 	struct slice namespace, name; /* own: their bytes come after the struct */
 	struct blob *object;          /* of a deletion, the last state */
 	/* Of a recorded object, what programs wrote of it (own_part.h), own; empty: the object is theirs. */

@@ -19,7 +19,8 @@ static void follow_begin(
 {
 	own_write_begin(
 		o, api, world_collection(api->world, in->resource.id), VERB_UPDATE, c->namespace, c->name);
-	o->w.is_tapes = o->w.managed = true;
+	o->w.tape_seq = c->seq;
+	o->w.managed = true;
 }
 
 /* The last version under the name that is to follow the tape; NULL if programs made or deleted it. */

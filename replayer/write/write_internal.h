@@ -31,10 +31,10 @@ struct write {
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the present object; NULL: none */
 	uint64_t old_seq;            /* ... the version that was found under its name; 0: none */
-	char *part;    /* ... what programs wrote of it (own_part.h); NULL: all of it, or no object */
-	bool is_tapes; /* the tape writes: `part` does not change */
-	uint64_t rv;   /* of the collection, then */
-	bool has_type; /* it is known, because write_type was asked */
+	char *part;        /* ... what programs wrote of it (own_part.h); NULL: all of it, or no object */
+	uint64_t tape_seq; /* the tape's event that writes: `part` does not change; 0: a program writes */
+	uint64_t rv;       /* of the collection, then */
+	bool has_type;     /* it is known, because write_type was asked */
 	struct field_type type;
 	struct status st;
 	struct fault_write_answer fault; /* a fault's effect on it */

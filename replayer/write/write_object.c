@@ -304,8 +304,8 @@ static void write_object_tell(struct write *w, const struct overlay_version *ver
 	int64_t number = world_write(api->world, w->c, version, object, &c);
 
 	if (api->faults)
-		fault_act_version(api->faults, w->c, c, w->is_tapes);
-	if (w->is_tapes) {
+		fault_act_version(api->faults, w->c, c, w->tape_seq != 0);
+	if (w->tape_seq) {
 		upkeep_followed(api->upkeep, w->c, c, (uint64_t)number);
 	} else {
 		watches_deliver(api->watches, w->c, c, (uint64_t)number);
@@ -317,7 +317,8 @@ static void write_object_tell(struct write *w, const struct overlay_version *ver
 /* Watchers first see the recorded object go, if the new one takes its place unseen by its writer. */
 static int displace_recorded(struct write *w, struct slice name)
 {
-	const struct overlay_version gone = {.type = EVENT_DELETED, .namespace = w->namespace, .name = name};
+	const struct overlay_version gone = {
+		.type = EVENT_DELETED, .tape_seq = w->tape_seq, .namespace = w->namespace, .name = name};
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
 	struct slice object;
 	struct buf last;
@@ -406,6 +407,7 @@ static int publish(void *context)
 	const struct overlay_version version = {.namespace = w->namespace,
 		.name = s->name,
 		.type = s->type,
+		.tape_seq = w->tape_seq,
 		.part = slice_of(s->part ? s->part : "")};
 	struct err err;
 	int rc = check_store(s, &version);
@@ -428,7 +430,7 @@ static char *next_part(struct write *w, enum event_type type, const cJSON *objec
 {
 	char *manager, *sub, *part;
 
-	if (w->is_tapes || (type == EVENT_DELETED && own_part_is_ending(w->part)))
+	if (w->tape_seq || (type == EVENT_DELETED && own_part_is_ending(w->part)))
 		return xstrdup(w->part);
 	if (type != EVENT_MODIFIED || !w->part)
 		return NULL;

@@ -9,8 +9,13 @@ QUOTAS = {"version": "v1", "resource": "resourcequotas", "kind": "ResourceQuota"
 LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
 WEBHOOKS = {"group": "admissionregistration.k8s.io", "version": "v1", "resource": "validatingwebhookconfigurations",
             "kind": "ValidatingWebhookConfiguration", "namespaced": False}
-STREAMS = {"Pod": PODS, "Deployment": DEPLOYMENTS, "ReplicaSet": REPLICASETS, "Node": NODES, "Namespace": NAMESPACES, "Event": EVENTS,
-           "ResourceQuota": QUOTAS, "Lease": LEASES, "ValidatingWebhookConfiguration": WEBHOOKS}
+STATEFULSETS = {"group": "apps", "version": "v1", "resource": "statefulsets", "kind": "StatefulSet", "namespaced": True}
+JOBS = {"group": "batch", "version": "v1", "resource": "jobs", "kind": "Job", "namespaced": True}
+CONFIGMAPS = {"version": "v1", "resource": "configmaps", "kind": "ConfigMap", "namespaced": True}
+AUTOSCALERS = {"group": "autoscaling", "version": "v2", "resource": "horizontalpodautoscalers", "kind": "HorizontalPodAutoscaler",
+               "namespaced": True}
+STREAMS = {s["kind"]: s for s in (PODS, DEPLOYMENTS, REPLICASETS, NODES, NAMESPACES, EVENTS, QUOTAS, LEASES, WEBHOOKS, STATEFULSETS,
+                                  JOBS, CONFIGMAPS, AUTOSCALERS)}
 
 
 class Cluster:
@@ -60,6 +65,28 @@ def template(image="web:1", memory=None):
 
 def condition(type_, status, reason, message):
     return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+NOT_READY = condition("Ready", "False", "ContainersNotReady", "containers with unready status: [app]")
+
+
+def ended(code, reason="Error", at=0):
+    """How a container ended, as its state or last state."""
+    return {"exitCode": code, "reason": reason, "finishedAt": stamp(at)[:19] + "Z", "containerID": f"containerd://{at}"}
+
+
+def status(name, last=None, waits=None, message=None, restarts=0, ready=False):
+    """Of a container that waits or runs, and ended before."""
+    state = {"waiting": {"reason": waits, **({"message": message} if message else {})}} if waits else {"running": {"startedAt": stamp(0)[:19] + "Z"}}
+    return {"name": name, "image": "web:1", "ready": ready, "restartCount": restarts, "state": state, "lastState": {"terminated": last} if last else {}}
+
+
+def warning(cluster, at, about, reason, message, count=1, type_="Warning", **more):
+    """An Event as a component of the cluster sends it."""
+    meta = about["metadata"]
+    return cluster.add(at, obj("Event", f"{meta['name']}.{len(cluster.rows):x}", namespace=meta.get("namespace", "default"), reason=reason, message=message,
+                               type=type_, count=count, source={"component": "kubelet"},
+                               involvedObject={"kind": about["kind"], "name": meta["name"], "uid": meta["uid"]}), **more)
 
 
 def web(cluster, at=0, image="web:1", replicas=1, **more):
@@ -174,6 +201,160 @@ def expired_certificate():
                    "or is not yet valid")
 
 
+def not_ready(cluster, at, pod, *statuses, phase="Running", **more):
+    """What the kubelet says of a pod whose containers are not ready."""
+    return cluster.change(at, pod, "kubelet", "status", status={"phase": phase, "conditions": [condition("PodScheduled", "True", "", ""), NOT_READY],
+                                                                "containerStatuses": list(statuses), **more})
+
+
+def rolled_out(cluster, manager="helm", image="web:2"):
+    """A Deployment whose template is changed at 10 s; the Pod that this makes."""
+    deployment, _, _ = web(cluster)
+    deployment = cluster.change(10, deployment, manager, spec={"replicas": 1, "template": template(image)})
+    replicaset = cluster.add(10.2, obj("ReplicaSet", "web-2", api="apps/v1", owner=deployment, spec={"replicas": 1}))
+    return cluster.add(10.3, obj("Pod", "web-2-b", owner=replicaset, spec={**template(image)["spec"], "nodeName": "n1"}, status={"phase": "Pending"}))
+
+
+def readiness():
+    c = Cluster()
+    pod = not_ready(c, 15, rolled_out(c), status("app"))
+    event_of = warning(c, 20, pod, "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 404")
+    c.change(40, event_of, count=9)
+    return c.rows
+
+
+def liveness():
+    c = Cluster()
+    _, _, pod = web(c)
+    warning(c, 20, pod, "Unhealthy", "Liveness probe failed: context deadline exceeded")
+    not_ready(c, 22, pod, status("app", ended(137, at=22), restarts=1))
+    warning(c, 30, pod, "BackOff", "Back-off restarting failed container app")
+    return c.rows
+
+
+def init_container():
+    c = Cluster()
+    pod = rolled_out(c)
+    not_ready(c, 15, pod, status("app", waits="PodInitializing"), phase="Pending",
+              initContainerStatuses=[status("migrate", ended(1, at=14), waits="CrashLoopBackOff", restarts=2)])
+    warning(c, 16, pod, "BackOff", "Back-off restarting failed container migrate")
+    return c.rows
+
+
+def missing_config():
+    c = Cluster()
+    config = c.add(0, obj("ConfigMap", "settings"), origin="list")
+    c.delete(5, config)
+    pod = not_ready(c, 15, rolled_out(c), status("app", waits="ContainerCreating"), phase="Pending")
+    warning(c, 16, pod, "FailedMount", 'MountVolume.SetUp failed for volume "conf" : configmap "settings" not found', count=4)
+    return c.rows
+
+
+def first_rollout():
+    c = Cluster()
+    c.add(0, obj("ConfigMap", "other"), origin="list")
+    _, _, pod = web(c, 10, image="web:tpyo")
+    not_ready(c, 15, pod, status("app", waits="ErrImagePull"))
+    return c.rows
+
+
+def node(cluster, **spec):
+    return cluster.add(0, obj("Node", "n1", namespace=None, spec=spec, status={"conditions": [
+        condition("MemoryPressure", "False", "KubeletHasSufficientMemory", ""), condition("Ready", "True", "KubeletReady", "")]}), origin="list")
+
+
+def disrupted(cluster, at, pod, reason, message, **more):
+    """A pod that is deleted with a grace period."""
+    pod = cluster.change(at, pod, "kube-apiserver", "status", metadata={"deletionTimestamp": stamp(at + 30)[:19] + "Z"}, status={
+        "phase": "Running", "conditions": [condition("DisruptionTarget", "True", reason, message)], **more})
+    return cluster.delete(at + 2, pod)
+
+
+def drain():
+    c = Cluster()
+    n1 = node(c)
+    _, _, pod = web(c)
+    c.change(10, n1, "kubectl-drain", spec={"unschedulable": True})
+    disrupted(c, 1500, pod, "EvictionByEvictionAPI", "Eviction API: evicting")
+    return c.rows
+
+
+def unschedulable():
+    c = Cluster()
+    deployment, replicaset, _ = web(c)
+    c.change(1000, deployment, "kubectl", spec={"replicas": 5, "template": template()})
+    replicaset = c.change(1000.1, replicaset, "kube-controller-manager", spec={"replicas": 5})
+    message = "0/3 nodes are available: 3 Insufficient cpu."
+    pod = c.add(1000.2, obj("Pod", "web-1-z", owner=replicaset, spec=template()["spec"], status={"phase": "Pending"}))
+    pod = c.change(1000.3, pod, status={"phase": "Pending", "conditions": [condition("PodScheduled", "False", "Unschedulable", message)]})
+    warning(c, 1000.4, pod, "FailedScheduling", message)
+    return c.rows
+
+
+def pod_on_a_lost_node():
+    """The node controller says only that the pod is not ready; its Event comes as well."""
+    c = Cluster()
+    n1 = node(c)
+    _, _, pod = web(c)
+    c.change(60, n1, "kube-controller-manager", "status", status={"conditions": [
+        condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")]})
+    pod = c.change(60.5, pod, "kube-controller-manager", "status", status={"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]})
+    warning(c, 60.6, pod, "NodeNotReady", "Node is not ready")
+    return c.rows
+
+
+def evicted_and_gone():
+    c = Cluster()
+    rows = eviction()
+    c.rows, c.rv = rows, 200
+    c.delete(4000, rows[-1]["object"])
+    return c.rows
+
+
+def preempted():
+    c = Cluster()
+    _, _, pod = web(c)
+    disrupted(c, 12, pod, "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod")
+    warning(c, 14.5, pod, "Preempted", "Preempted by pod 5c3 on node n1", type_="Normal")
+    return c.rows
+
+
+def autoscaled():
+    c = Cluster()
+    deployment, replicaset, pod = web(c, replicas=3)
+    autoscaler = c.add(0, obj("HorizontalPodAutoscaler", "web", api="autoscaling/v2", spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+                              status={"desiredReplicas": 3}), origin="list")
+    c.change(10, deployment, "kube-controller-manager", "scale", spec={"replicas": 1, "template": template()})
+    c.change(10.1, autoscaler, "kube-controller-manager", "status", status={"desiredReplicas": 1})
+    c.change(10.2, replicaset, "kube-controller-manager", spec={"replicas": 1})
+    c.delete(12, pod)
+    return c.rows
+
+
+def quota_of_a_set():
+    c = Cluster()
+    limits = c.add(0, obj("ResourceQuota", "team", spec={"hard": {"pods": "10"}}), origin="list")
+    db = c.add(0, obj("StatefulSet", "db", api="apps/v1", spec={"replicas": 1, "template": template()}, status={"readyReplicas": 1}), origin="list")
+    limits = c.change(5, limits, "kubectl-edit", spec={"hard": {"pods": "1"}})
+    db = c.change(10, db, "kubectl", spec={"replicas": 3, "template": template()})
+    refused = warning(c, 11, db, "FailedCreate", 'create Pod db-1 in StatefulSet db failed error: pods "db-1" is forbidden: exceeded quota: team, '
+                      "requested: pods=1, used: pods=1, limited: pods=1")
+    c.change(20, refused, count=12)
+    # What is done about it later is not the cause.
+    c.change(30, limits, "kubectl-edit", spec={"hard": {"pods": "2"}})
+    return c.rows
+
+
+def failed_job():
+    c = Cluster()
+    job = c.add(1, obj("Job", "load", api="batch/v1", spec={"backoffLimit": 0}))
+    pod = c.add(2, obj("Pod", "load-a", owner=job, spec=template()["spec"], status={"phase": "Pending"}))
+    pod = c.change(5, pod, "kubelet", "status", status={"phase": "Failed", "containerStatuses": [{**status("app"), "state": {"terminated": ended(2, at=5)}}]})
+    c.change(6, job, "kube-controller-manager", "status", status={"conditions": [condition("Failed", "True", "BackoffLimitExceeded", "Job has reached the limit")]})
+    c.delete(7, pod)
+    return c.rows
+
+
 def fight():
     c = Cluster()
     deployment, _, _ = web(c)
@@ -215,6 +396,33 @@ INCIDENTS = {
         ("webhook-changed", "validatingwebhookconfigurations", "was made")]),
     "expired certificate": (expired_certificate(), "rs/web-1", [
         ("cannot-make-pods", "replicasets", "certificate has expired"), ("webhook", "validatingwebhookconfigurations", "checks/check")]),
+    "readiness": (readiness(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("not-ready", "pods", "unready status"), ("event", "events", "statuscode: 404"),
+        ("template-changed", "deployments", "web:1 -> web:2")]),
+    "liveness": (liveness(), "pods/web-1-a", [("crashed", "pods", "exit code 137"), ("probe", "events", "Liveness probe failed")]),
+    "init container": (init_container(), "pods/web-2-b", [
+        ("crashed", "pods", "container migrate ended with exit code 1"), ("template-changed", "deployments", "web:1 -> web:2")]),
+    "missing config": (missing_config(), "pods/web-2-b", [
+        ("not-ready", "pods", "unready status"), ("event", "events", 'configmap "settings" not found'), ("missing", "configmaps", "was deleted")]),
+    "first rollout": (first_rollout(), "pods/web-1-a", [("image", "pods", "ErrImagePull"), ("came-with", "deployments", "was made")]),
+    "drain": (drain(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("disrupted", "pods", "EvictionByEvictionAPI"), ("node-cordoned", "nodes", "spec.unschedulable nothing -> true")]),
+    "unschedulable": (unschedulable(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("unschedulable", "pods", "Insufficient cpu"), ("made", "pods", "was made"),
+        ("owner-scaled-up", "replicasets", "1 -> 5"), ("owner-changed", "deployments", "1 -> 5")]),
+    "pod on a lost node": (pod_on_a_lost_node(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("not-ready", "pods", "is not ready: its condition does not say why"), ("node-lost", "nodes", "Kubelet stopped posting")]),
+    "evicted and gone": (evicted_and_gone(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("evicted-before", "pods", "low on resource: memory"), ("node-under-pressure", "nodes", "MemoryPressure")]),
+    "preempted": (preempted(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("disrupted", "pods", "PreemptionByScheduler"), ("preempted", "events", "Preempted by pod 5c3")]),
+    "autoscaled": (autoscaled(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("owner-scaled-down", "replicasets", "3 -> 1"), ("owner-changed", "deployments", "3 -> 1"),
+        ("autoscaled", "horizontalpodautoscalers", "desiredReplicas 3 -> 1")]),
+    "quota of a set": (quota_of_a_set(), "sts/db", [
+        ("cannot-make-pods-event", "events", "exceeded quota: team"), ("quota", "resourcequotas", 'allows {"pods":"1"}'),
+        ("quota-changed", "resourcequotas", "spec.hard.pods 10 -> 1")]),
+    "failed job": (failed_job(), "jobs/load", [("job-failed", "jobs", "BackoffLimitExceeded"), ("pod-of-job", "pods", "exit code 2")]),
     "fight": (fight(), "deploy/web", [("fought-over", "deployments", "write spec.replicas in turns, 7 times")]),
     "deleted in a gap": (deleted_in_a_gap(), "pods/web-1-a", [("deleted", "pods", "while nobody watched")]),
 }

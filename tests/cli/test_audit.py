@@ -34,6 +34,24 @@ def web(rv, name="web-0", uid="u1", **more):
     return pod(name, uid, rv, **more)
 
 
+class Evictions(Audit):
+    """The server notes why in the pod's status, begins to delete it, and the kubelet ends that."""
+    TAKEN = {"metadata": {"deletionTimestamp": "2023-11-14T22:13:55Z"}, "status": {"conditions": [{"type": "DisruptionTarget"}]}}
+    rows = [event(1, "ADDED", web(10)), event(5, "MODIFIED", web(11, status=TAKEN["status"])), event(5.01, "MODIFIED", web(12, **TAKEN)),
+            event(5.5, "MODIFIED", web(13, metadata={**TAKEN["metadata"], "managedFields": managed(("kubelet", 5, "status"))}, status={"phase": "Failed"})),
+            event(5.6, "DELETED", web(14, **TAKEN))]
+
+    def test_an_eviction_is_joined_to_the_deletion_that_it_began(self):
+        success = {"kind": "Status", "apiVersion": "v1", "status": "Success", "code": 201}
+        for level in ("Metadata", "RequestResponse"):
+            with self.subTest(level=level):
+                tape = os.path.join(self.dir, level + ".tape")
+                self.make_tape(tape, self.rows)
+                totals = self.audit([request("create", web(10), 4.99, user="bob", subresource="eviction", answer=success, level=level, code=201)], tape=tape)
+                self.assertEqual((totals["joined"], self.who(tape)), (1, [("12", "bob", "create")]))
+                self.assertIn("by bob with kubectl", self.run_tape("why", tape, "pods/web-0").stdout)
+
+
 class ByVersion(Audit):
     rows = [event(1, "ADDED", web(10)), event(5, "MODIFIED", web(11)), event(9, "DELETED", web(12))]
 

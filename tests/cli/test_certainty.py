@@ -40,6 +40,26 @@ class CertaintyTest(TapeTest):
         return done.stdout
 
 
+class OfOneNamespace(CertaintyTest):
+    rows = [event(0, "ADDED", pod("web-0", "u1", 10), stream=SHOP_PODS, origin="list"), listed(0, SHOP_PODS),
+            event(1, "ADDED", node(11), stream=NODES, origin="list"), event(5, "ADDED", pod("web-1", "u2", 12), stream=SHOP_PODS)]
+
+    def test_a_namespace_of_which_nothing_was_recorded_is_not_one_in_which_nothing_happened(self):
+        said = "nothing of namespace 'other' was recorded, only of 'shop'"
+        self.says(["events", self.tape, "-n", "other"], 3, "no event to show", said, stdout="")
+        self.says(["diff-state", self.tape, "1", "end", "-n", "other"], 3, said, stdout="")
+        self.says(["report", self.tape, "-n", "other"], 3, said, stdout="")
+        for command in (["events", self.tape], ["diff-state", self.tape, "1", "end"], ["report", self.tape]):
+            self.says([*command, "-n", "shop"], 0)
+
+    def test_a_namespace_that_is_not_on_a_tape_of_all_is_refused(self):
+        self.tape += "2"
+        self.make_tape(self.tape, [event(0, "ADDED", pod("web-0", "u1", 10), origin="list"), listed(0),
+                                   event(5, "ADDED", pod("web-1", "u2", 12))])
+        for command in (["diff-state", self.tape, "1", "end"], ["report", self.tape]):
+            self.says([*command, "-n", "shpo"], 1, "the tape has no namespace 'shpo', nor an object in it", stdout="")
+
+
 class OutsideTheTape(CertaintyTest):
     """Events from 22:13:20 to 22:13:29; the watch goes on in silence until 22:13:40."""
     rows = [event(0, "ADDED", pod("web-0", "u1", 10), origin="list"), listed(0),

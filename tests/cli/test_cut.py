@@ -4,6 +4,7 @@ import os
 import random
 import unittest
 
+from incidents import Cluster, ended, not_ready, rolled_out, status
 from tapes import DEPLOYMENTS, NODES, PODS, SECOND, START, TapeTest, event, pod
 
 ROLLING = "tests/tapes/rolling-update.tape"
@@ -104,6 +105,43 @@ class Stretches(Cut):
             self.assert_same(ROLLING, part, STATE.format(row["time"], wanted))
         self.assertEqual(self.rows_of(part, f"SELECT count(*) AS n FROM events WHERE NOT ({wanted})"), [{"n": 0}])
         self.assertEqual(self.run_tape("get", part, "nodes").returncode, 1)
+
+
+class Beginnings(Cut):
+    """A part begins with objects that have no event on it."""
+
+    def part(self):
+        c = Cluster()
+        pod = rolled_out(c)
+        pod = not_ready(c, 15, pod, status("app", ended(3, at=14)))
+        not_ready(c, 30, pod, status("app", ended(3, at=14), restarts=1), status("side", ended(1, at=29)))
+        self.make_tape(self.tape, c.rows)
+        return self.cut(self.tape, "--from", "+20s")
+
+    def test_log_says_how_the_part_begins_with_what_did_not_change_on_it(self):
+        part = self.part()
+        done = self.run_tape("log", part, "deploy/web")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("the tape begins with 'deploy/web' as event 4 of 2023-11-14T22:13:30.", done.stderr)
+        self.assert_fails(self.run_tape("log", part, "deploy/none"), 1, "no event of 'deploy/none'")
+
+    def test_log_finds_what_such_an_object_owns(self):
+        tree, told = self.run_tape("log", self.part(), "deploy/web", "--with-owned").stdout.split("\n\n")
+        self.assertEqual([line.split()[1] for line in tree.splitlines()], ["shop/web", "shop/web-1", "shop/web-1-a", "shop/web-2", "shop/web-2-b"])
+        self.assertIn("MODIFIED pods shop/web-2-b", told)
+
+    def test_why_begins_with_such_an_object_and_goes_through_it(self):
+        part = self.part()
+        for what, rules in (("deploy/web", ["pod-in-trouble", "crashed"]), ("rs/web-1", ["appeared"]), ("pods/web-2-b", ["crashed"])):
+            done = self.run_tape("why", part, what, "-o", "json")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual([s["rule"] for s in json.loads(done.stdout)["steps"]], rules)
+        self.assertIn("before the recording is not on the tape", self.run_tape("why", part, "rs/web-1").stdout)
+
+    def test_report_tells_nothing_of_before_as_of_the_part(self):
+        crashes = self.run_tape("report", self.part()).stdout.split("Crashes\n")[1].split("\n\n")[0]
+        self.assertIn("container side: exit code 1", crashes)
+        self.assertNotIn("container app", crashes)
 
 
 class Rows(Cut):

@@ -130,6 +130,16 @@ class Merge(TapeTest):
     def exit_code_at(self, seconds):
         return self.run_tape("get", self.tape, "pods", "-n", "shop", "--at", f"@{START // SECOND + seconds}").returncode
 
+    def test_a_gap_that_the_other_filled_is_no_time_in_which_nobody_watched(self):
+        history = History(random.Random(3), 30)
+        self.merge(history.record(0, 31, gaps=[(10.5, 20.5)]), history.record(0, 31))
+        for args in (["events", self.tape], ["log", self.tape, "pods/web-1"]):
+            told = [line for line in self.run_tape(*args).stdout.splitlines() if "SEEN BY" in line or "WATCHED" in line and "before" not in line]
+            self.assertEqual(len(told), 1, told)
+            self.assertRegex(told[0], "SEEN BY ANOTHER RECORDING .*for 10")
+        self.assertNotIn("nobody knows", self.run_tape("gaps", self.tape).stdout)
+        self.assertEqual(self.run_tape("report", self.tape).stdout.split("Not watched\n")[1].strip(), "none")
+
     def test_what_neither_saw_stays_a_gap_and_no_more_than_that(self):
         concluded = 0
         for seed in (3, 11, 12, 18):

@@ -84,8 +84,11 @@ class Import(TapeTest):
             with open(path, "w") as f:
                 f.write(good + bad)
             tape = os.path.join(self.dir, f"{number}.tape")
-            self.assert_fails(self.run_tape("import", path, "-o", tape), 1, sentence)
+            done = self.run_tape("import", path, "-o", tape)
+            self.assert_fails(done, 1, sentence)
+            self.assertIn(f"; what came before it is in '{tape}': 1 event\n", done.stderr)
             self.assertEqual(json.loads(self.run_tape("info", "--json", tape).stdout)["events"], 1)
+            self.assertNotIn("what came before", self.run_tape("import", path, "-o", tape + ".ktape").stderr)
 
     def test_nothing_to_import_is_a_failure_and_no_tape(self):
         nothing = "there is nothing to import in '"

@@ -177,6 +177,11 @@ class SweepTest(unittest.TestCase):
         self.assertGreater(narrowed[0]["narrowed_from"]["hidden"], 1)
         self.assertEqual(self.repeat(narrowed[0]["repeat"]).returncode, 1)
 
+    def test_finds_a_deletion_that_is_missed_of_what_the_program_itself_writes(self):
+        report = self.try_both("noting", "deletions", "--write", "overlay")
+        self.assertIn("default/web-2", {gap["object"] for gap in self.wrong(report)})
+        self.assertEqual([gap for gap in report["gaps"] if gap["verdict"] == "not reached"], [])
+
     def test_finds_an_identity_that_is_a_name(self):
         report = self.try_both("identity", "recreations")
         self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})

@@ -187,6 +187,26 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"the probe prints \.\.\.started.+again.+\(exit code 4\) \(without the fault: \.\.\.started.+\(exit code 4\)\)")
 
+    def test_of_a_probe_that_prints_nothing_the_exit_code_counts(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        begun, again = (os.path.join(self.folder, name) + "-$PPID" for name in ("begun", "again"))  # the replay is the parent of both, and of the probe
+        command = ["sh", "-c", f'[ ! -e "{begun}" ] || touch "{again}"; touch "{begun}"; exec "{sys.executable}" "{BLIND}" mended again']
+        done = self.sweep("--patterns", "restart", "--settle", "500ms", "--max", "1", "-j", "1", "--probe", f'[ ! -e "{again}" ]', command=command)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("the probe prints 0 lines, and ends with exit code 0\n", done.stdout)
+        self.assertIn("the probe prints ...(exit code 1) (without the fault: ...(exit code 0))", done.stdout)
+
+    def test_a_probe_that_cannot_tell_anything_is_refused(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        goes_on = [sys.executable, BLIND, "mended", "again"]
+        for probe, command, code, said in (
+                ("no-such-program --now", goes_on, 2, "the probe 'no-such-program --now' cannot be run: it ends with exit code 127, as sh does"),
+                ("echo", ["true"], 1, "without any gap the probe is never asked: the command ends by itself, before it is quiet at the tape's end")):
+            with self.subTest(probe=probe):
+                done = self.sweep("--settle", "500ms", "--wait-watchers", "0", "--probe", probe, "-o", os.path.join(self.folder, str(code)), command=command)
+                self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+                self.assertEqual(done.stderr.splitlines()[-1], "kubetape sweep: " + said)
+
     def test_a_program_whose_answers_hang_on_the_pace_is_swept_in_lockstep(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         answer = os.path.join(self.folder, "answer")

@@ -4,7 +4,7 @@ import os
 import unittest
 
 from audit_log import request, write_log
-from incidents import INCIDENTS
+from incidents import INCIDENTS, NOT_READY, Cluster, ended, not_ready, obj, rolled_out, status, warning, web
 from tapes import SECOND, TapeTest, event, pod
 
 
@@ -97,6 +97,72 @@ class Why(TapeTest):
         steps = self.why("pods/web-1-a", "--at", "3")["steps"]
         self.assertEqual(steps[0]["rule"], "appeared")
         self.assertLessEqual(max(s["seq"] for s in steps), 3)
+
+    def test_an_end_of_long_ago_is_not_what_is_the_matter_now(self):
+        old = status("side", ended(137, "OOMKilled", at=-86400), ready=True, restarts=1)
+        c = Cluster()
+        pod = c.add(0, obj("Pod", "a", status={"phase": "Running", "containerStatuses": [old, status("app", ready=True)]}), origin="list")
+        c.change(10, pod, "kubectl-label", metadata={"labels": {"a": "b"}})
+        self.make_tape(self.tape, c.rows)
+        self.assertEqual(self.why("pods/a")["steps"][0]["rule"], "appeared")
+        not_ready(c, 20, pod, old, status("app", ended(3, at=19), waits="CrashLoopBackOff", restarts=5))
+        self.make_tape(self.tape + "2", c.rows)
+        first = self.why("pods/a", tape=self.tape + "2")["steps"][0]
+        self.assertEqual(first["rule"], "crashed")
+        self.assertIn("container app ended with exit code 3", first["text"])
+
+    def test_that_a_container_is_started_later_again_is_no_cause(self):
+        c = Cluster()
+        pod = c.add(0, obj("Pod", "a"), origin="list")
+        pod = not_ready(c, 20, pod, status("app", ended(3, at=19), waits="CrashLoopBackOff", restarts=5))
+        warning(c, 21, pod, "BackOff", "Back-off restarting failed container app")
+        self.make_tape(self.tape, c.rows)
+        told = self.why("pods/a")
+        self.assertEqual(([s["rule"] for s in told["steps"]], told["known"]), (["crashed"], False))
+
+    def test_an_event_of_later_is_not_known_earlier(self):
+        c = Cluster()
+        pod = not_ready(c, 15, rolled_out(c), status("app"))
+        warning(c, 20, pod, "Unhealthy", "Readiness probe failed")
+        self.make_tape(self.tape, c.rows)
+        self.assertIn("event", [s["rule"] for s in self.why("pods/web-2-b")["steps"]])
+        self.assertNotIn("event", [s["rule"] for s in self.why("pods/web-2-b", "--at", str(len(c.rows) - 1))["steps"]])
+
+    def test_a_pod_that_is_starting_is_not_blamed_on_the_change_before(self):
+        bundled = "tests/tapes/rolling-update.tape"
+        steps = self.why("pods/web-585f66c874-76jl6", "-n", "shop", "--at", "514", tape=bundled)["steps"]
+        self.assertEqual([s["rule"] for s in steps], ["not-ready", "starting", "owner-scaled-up", "owner-changed"])
+        self.assertEqual(steps[-1]["text"], "spec.replicas 6 -> 9")
+
+    def test_pods_that_are_done_or_are_going_are_no_trouble(self):
+        c = Cluster()
+        job = c.add(1, obj("Job", "load", api="batch/v1"))
+        pod = c.add(2, obj("Pod", "load-a", owner=job))
+        c.change(3, pod, "kubelet", "status", status={"phase": "Succeeded", "conditions": [{**NOT_READY, "reason": "PodCompleted"}]})
+        _, _, pod = web(c)
+        c.change(5, pod, "kubelet", "status", metadata={"deletionTimestamp": "2023-11-14T22:13:55Z"}, status={"phase": "Running", "conditions": [NOT_READY]})
+        self.make_tape(self.tape, c.rows)
+        for what in ("jobs/load", "pods/load-a", "deploy/web"):
+            self.assertEqual(self.why(what)["steps"][0]["rule"], "appeared", what)
+
+    def test_an_event_about_any_object_is_what_is_the_matter_with_it(self):
+        c = Cluster()
+        claim = c.add(1, obj("ConfigMap", "claim"))
+        warning(c, 2, claim, "ProvisioningFailed", "storageclass \"fast\" not found")
+        self.make_tape(self.tape, c.rows)
+        self.assertIn('storageclass "fast" not found', self.why("cm/claim")["steps"][0]["text"])
+
+    def test_one_name_in_several_namespaces_has_to_be_told_apart(self):
+        self.make_tape(self.tape, [event(1, "ADDED", pod("web-0", "u1", 10)), event(2, "ADDED", pod("web-0", "u2", 11, "other")),
+                                   event(3, "DELETED", pod("web-0", "u1", 12))])
+        self.assert_fails(self.run_tape("why", self.tape, "pods/web-0"), 2, "namespaces other, shop have one: choose with --namespace")
+        self.assertEqual(self.why("pods/web-0", "-n", "other")["steps"][0]["rule"], "appeared")
+        self.assertEqual(self.why("pods/web-0", "--at", "1")["steps"][0]["namespace"], "shop")
+
+    def test_an_answer_from_within_a_gap_is_a_guess(self):
+        done = self.run_tape("why", "tests/tapes/watch-gaps.tape", "pods/web-0", "--at", "22:13:55")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("pods were not watched from 2023-11-14T22:13:50", done.stderr)
 
     def test_what_the_tape_does_not_have_is_one_sentence(self):
         self.make_tape(self.tape, INCIDENTS["fight"][0])

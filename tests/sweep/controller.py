@@ -8,6 +8,7 @@ Each keeps ConfigMaps in step with what it watches:
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
     failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
     selected    one for each pod with the label app=web; the buggy one ignores that a list lacks a pod
+    noting      as tombstone, and notes the phase as level does
     level       notes the phase in the status of each pod, as often as it is not there (no bug)
 """
 
@@ -46,7 +47,9 @@ class Controller:
 
     def pod_added(self, pod):
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        if self.name in ("tombstone", "selected"):
+        if self.name == "noting":
+            self.note(pod)
+        if self.name in ("tombstone", "noting", "selected"):
             self.keep(name)
         elif self.name == "failed" and not self.buggy and pod["status"]["phase"] == "Failed":
             self.keep(name)
@@ -72,14 +75,14 @@ class Controller:
         elif self.name == "failed" and pod["status"]["phase"] == "Failed":
             if not self.buggy or old["status"]["phase"] == "Running":
                 self.keep(name)
-        elif self.name == "level":
+        elif self.name in ("level", "noting"):
             self.note(pod)
         elif self.name == "stale" and not self.buggy:
             self.tell_node(old["spec"]["nodeName"])
             self.tell_node(pod["spec"]["nodeName"])
 
     def pod_deleted(self, pod, tombstone):
-        if self.name in ("tombstone", "selected") and tombstone and self.buggy:
+        if self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy:
             return
         if self.name == "stale":
             if not self.buggy:

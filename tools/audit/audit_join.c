@@ -20,7 +20,8 @@ const struct audit_outcome_words audit_outcome_words[AUDIT_OUTCOMES] = {
 		"answered a version that a list showed: it may be older than the request"},
 	[AUDIT_CONTRADICTED] = {"contradicted",
 		"answered a version that another manager made, by managedFields"},
-	[AUDIT_NOT_ON_TAPE] = {"not_on_tape", "made a version that is not on the tape"},
+	[AUDIT_NOT_ON_TAPE] = {"not_on_tape",
+		"made a version that is not on the tape, or nothing there fits them"},
 	[AUDIT_NOT_RECORDED] = {"not_recorded", "wrote to resources that are not on the tape"},
 	[AUDIT_NO_NAME] = {"no_name",
 		"do not say which object they wrote (level Metadata, or nothing answered)"},
@@ -227,6 +228,13 @@ static bool has_finalizers(struct slice object)
 	       (json_get(object, "$.spec.finalizers", &list, NULL) > 0 && list.len > 2);
 }
 
+/* Whether the event is what a request to delete did. One with a grace period or finalizers began it; a later one ends it. */
+static bool takes_away(const struct evidence *v)
+{
+	return evidence_begins_deletion(v) ||
+	       (v->type == EVENT_DELETED && !is_being_deleted(buf_slice(&v->old)));
+}
+
 /* The event that took an object away, of which the answer has the state before: the first one that deletes it or
  * begins to. */
 static int join_taken(struct audit_joiner *j, const char *uid, struct err *err)
@@ -248,8 +256,7 @@ static int join_taken(struct audit_joiner *j, const char *uid, struct err *err)
 		loaded = evidence_load(&v, j->tape, err);
 		if (loaded < 0)
 			rc = loaded;
-		else if (evidence_begins_deletion(&v) ||
-			 (v.type == EVENT_DELETED && !is_being_deleted(buf_slice(&v.old))))
+		else if (takes_away(&v))
 			rc = note(j, &v, AUDIT_BY_UID, true, err);
 		evidence_release(&v);
 	}
@@ -375,6 +382,12 @@ static bool is_binding(const struct audit_entry *e)
 	return slice_is(e->verb, "create") && slice_is(e->subresource, "binding");
 }
 
+/* It notes in the pod's status why, and then deletes it; for neither does the server write managedFields. */
+static bool is_eviction(const struct audit_entry *e)
+{
+	return slice_is(e->verb, "create") && slice_is(e->subresource, "eviction");
+}
+
 /* Whether nothing that the object says is against it. */
 static bool fits_object(const struct audit_entry *e, const struct evidence *v)
 {
@@ -388,7 +401,9 @@ static bool fits_object(const struct audit_entry *e, const struct evidence *v)
 		return false;
 	if (is_binding(e))
 		return evidence_binds(v);
-	if (slice_is(e->verb, "create") && e->subresource.len) /* an eviction: without a manager */
+	if (is_eviction(e))
+		return takes_away(v);
+	if (slice_is(e->verb, "create") && e->subresource.len) /* without a manager */
 		return managed == MANAGED_SILENT;
 	return managed != MANAGED_CONTRADICTS;
 }

@@ -381,10 +381,13 @@ static int put_gap_line(const struct event_line_style *style, const struct event
 	struct buf *to, struct err *err)
 {
 	struct line l = {style, to, err, 0};
+	bool filled = strcmp(gaps->how_ended, "filled") == 0; /* by merge: nothing is missing */
 
 	begin_style(&l, STATE_GAP);
 	put_time(&l, gaps->was_open ? gaps->end_ns : gaps->begin_ns);
-	put(&l, gaps->was_open ? "        WATCHED AGAIN" : "        NOT WATCHED");
+	put(&l, filled           ? "        SEEN BY ANOTHER RECORDING"
+		: gaps->was_open ? "        WATCHED AGAIN"
+				 : "        NOT WATCHED");
 	put_streams(&l, gaps, count);
 	if (gaps->open) {
 		put(&l, " from here on");
@@ -394,7 +397,7 @@ static int put_gap_line(const struct event_line_style *style, const struct event
 	}
 	put(&l, ": ");
 	put_visible(&l, slice_of(gap_reason_words(gaps->reason)));
-	if (!gaps->open) {
+	if (!gaps->open && !filled) {
 		put(&l, ", ended by ");
 		put_visible(&l, slice_of(gaps->how_ended));
 		put_hidden(&l, gaps, count);

@@ -50,42 +50,6 @@ static bool read_quantity(const char *text, double *ret)
 	return false;
 }
 
-/* Both stand at a digit. Numbers by size; of equal ones that with fewer zeros before it first. */
-static int compare_digits(const char **a, const char **b)
-{
-	size_t zeros_a = strspn(*a, "0"), zeros_b = strspn(*b, "0"), len_a, len_b;
-	int order;
-
-	*a += zeros_a;
-	*b += zeros_b;
-	len_a = strspn(*a, "0123456789");
-	len_b = strspn(*b, "0123456789");
-	if (len_a != len_b)
-		return len_a < len_b ? -1 : 1;
-	order = strncmp(*a, *b, len_a);
-	*a += len_a;
-	*b += len_b;
-	return order ? order : (zeros_a > zeros_b) - (zeros_a < zeros_b);
-}
-
-static int compare_naturally(const char *a, const char *b)
-{
-	while (*a && *b) {
-		bool digit_a = isdigit((unsigned char)*a), digit_b = isdigit((unsigned char)*b);
-		int order = 0;
-
-		if (digit_a != digit_b)
-			return digit_a ? -1 : 1;
-		if (digit_a)
-			order = compare_digits(&a, &b);
-		else
-			order = (unsigned char)*a++ - (unsigned char)*b++;
-		if (order)
-			return order;
-	}
-	return (*a != 0) - (*b != 0);
-}
-
 static char *text_of(struct slice json)
 {
 	struct buf text;
@@ -106,7 +70,7 @@ static int compare_texts(struct slice a, struct slice b)
 	if (read_quantity(x, &p) && read_quantity(y, &q))
 		order = (p > q) - (p < q);
 	else
-		order = compare_naturally(x, y);
+		order = strcmp(x, y);
 	free(x);
 	free(y);
 	return order;

@@ -189,6 +189,57 @@ void certainty_of_parts(struct certainty *c, const struct tape_resource *r, cons
 		say_of_parts(c, r, namespace, is_covered);
 }
 
+/* Whether one of the streams that are limited to a namespace, before that one, has the same. */
+static bool is_named_before(const struct certainty *c, size_t index, const char *namespace)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (strcmp(tape_stream_at(c->tape, i)->namespace, namespace) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* " 'a', 'b' and 7 more", of the streams, none of which is of all namespaces. */
+static void put_namespaces(const struct certainty *c)
+{
+	const struct tape_stream *s;
+	size_t count = 0;
+
+	for (size_t i = 0; (s = tape_stream_at(c->tape, i)); i++) {
+		if (!*s->namespace || is_named_before(c, i, s->namespace) || count++ >= SCOPES_MAX)
+			continue;
+		fputs(count > 1 ? ", '" : " '", stderr);
+		visible_puts(stderr, s->namespace);
+		fputc('\'', stderr);
+	}
+	if (count > SCOPES_MAX)
+		fprintf(stderr, " and %zu more", count - SCOPES_MAX);
+}
+
+void certainty_of_namespace(struct certainty *c, const char *namespace)
+{
+	const struct tape_resource *r;
+	const struct tape_stream *s;
+	bool is_limited = false;
+
+	for (size_t i = 0; *namespace && (s = tape_stream_at(c->tape, i)); i++) {
+		r = tape_resource_by_id(c->tape, s->resource);
+		if (!r || !r->namespaced)
+			continue;
+		if (covers_namespace(s, namespace))
+			return;
+		is_limited = true;
+	}
+	if (!is_limited)
+		return;
+	c->is_guess = true;
+	fprintf(stderr, "kubetape %s: nothing of namespace '", c->command);
+	visible_puts(stderr, namespace);
+	fputs("' was recorded, only of", stderr);
+	put_namespaces(c);
+	fputc('\n', stderr);
+}
+
 /* ---- positions of a stream ---- */
 
 static bool is_same(const struct coverage_answer *a, const struct coverage_answer *b)

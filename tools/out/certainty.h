@@ -33,6 +33,9 @@ void certainty_of_resource(struct certainty *c, const struct tape_resource *r, c
  */
 void certainty_of_parts(struct certainty *c, const struct tape_resource *r, const char *namespace);
 
+/* Whether anything of the namespace ("" any) was recorded; if it warns, the answer is a guess. */
+void certainty_of_namespace(struct certainty *c, const char *namespace);
+
 /* Warns if the tape does not say when the stream was watched. */
 void certainty_of_untold(struct certainty *c, uint32_t stream);
 

@@ -114,10 +114,10 @@ static int take_owners(struct owner_tree *o, struct owned *child, struct slice r
 	return rc < 0 ? rc : more;
 }
 
-static int take_object(struct owner_tree *o, struct tape_cursor *cursor, const struct tape_resource *r,
-	const struct event *e, struct err *err)
+static int take_object(struct owner_tree *o, const struct tape_resource *r, const struct event *e,
+	struct slice object, struct err *err)
 {
-	struct slice object, references;
+	struct slice references;
 	char *uid = slice_dup(e->uid);
 	struct owned *item = owned_of(o, uid);
 	int rc;
@@ -134,10 +134,44 @@ static int take_object(struct owner_tree *o, struct tape_cursor *cursor, const s
 		item->last_seq = e->seq;
 		item->deleted = e->type == EVENT_DELETED;
 	}
-	rc = tape_cursor_object(cursor, &object, err);
-	if (!rc)
-		rc = json_get(object, "$.metadata.ownerReferences", &references, err);
+	rc = json_get(object, "$.metadata.ownerReferences", &references, err);
 	return rc > 0 ? take_owners(o, item, references, err) : rc;
+}
+
+static int take_live(struct owner_tree *o, struct tape *t, const struct tape_live *live, struct err *err)
+{
+	const struct event e = {.seq = live->seq,
+		.type = EVENT_MODIFIED,
+		.namespace = live->namespace,
+		.name = live->name,
+		.uid = live->uid};
+	const struct tape_resource *r = tape_resource_by_id(t, live->resource);
+	struct slice object;
+	int rc;
+
+	if (!r || is_bookkeeping(r) || !live->uid.len ||
+		(!o->is_anywhere && !slice_is(live->namespace, o->namespace)))
+		return 0;
+	rc = tape_object(t, live->seq, &object, err);
+	return rc ? rc : take_object(o, r, &e, object, err);
+}
+
+/* A part, and a tape whose oldest segments are gone, begins with objects that need not have an event on it. */
+static int read_beginning(struct owner_tree *o, struct tape *t, struct err *err)
+{
+	struct tape_state *state;
+	struct tape_info info;
+	int rc = tape_info(t, &info, err);
+
+	if (rc || info.first_seq <= 1)
+		return rc;
+	rc = tape_state_at(t, info.first_seq - 1, 0, &state, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state->count && !rc; i++)
+		rc = take_live(o, t, &state->live[i], err);
+	tape_state_free(state);
+	return rc;
 }
 
 int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, struct err *err)
@@ -151,12 +185,18 @@ int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, str
 
 	if (last_seq <= o->done_seq)
 		return 0;
-	rc = tape_cursor_open(t, &filter, TAPE_STORED, &cursor, err);
+	rc = o->done_seq ? 0 : read_beginning(o, t, err);
+	if (!rc)
+		rc = tape_cursor_open(t, &filter, TAPE_STORED, &cursor, err);
 	while (!rc && (more = tape_cursor_next(cursor, &e, err)) > 0) {
 		const struct tape_resource *r = tape_resource_by_id(t, e.resource);
+		struct slice object;
 
-		if (r && !is_bookkeeping(r) && e.uid.len)
-			rc = take_object(o, cursor, r, &e, err);
+		if (!r || is_bookkeeping(r) || !e.uid.len)
+			continue;
+		rc = tape_cursor_object(cursor, &object, err);
+		if (!rc)
+			rc = take_object(o, r, &e, object, err);
 	}
 	tape_cursor_close(cursor);
 	o->done_seq = last_seq;

@@ -43,11 +43,12 @@ static int on_stream(void *context, const struct sql_value *v, size_t count, str
 	return 0;
 }
 
-/* Whether any of the resources was recorded. */
+/* Whether any of the resources was recorded, of that namespace. */
 static int is_recorded(const struct report *r, const char *resources, bool *ret, struct err *err)
 {
 	static const char sql[] =
-		"SELECT count(*) FROM streams WHERE instr(' ' || :resources || ' ', ' ' || resource || ' ')";
+		"SELECT count(*) FROM streams WHERE instr(' ' || :resources || ' ', ' ' || resource || ' ') "
+		"AND (:namespace = '' OR namespace IN ('', :namespace))";
 	const struct sql_sink sink = {.row = on_stream, .context = ret};
 
 	*ret = true;
@@ -59,7 +60,8 @@ static int is_recorded(const struct report *r, const char *resources, bool *ret,
 
 static void say_unknown(const struct report *r, const char *resources)
 {
-	char *text = xasprintf("not known: the tape has none of %s", resources);
+	char *text = xasprintf("not known: the tape has none of %s%s", resources,
+		r->is_of_namespace ? " in that namespace" : "");
 
 	r->form->note(r->to, text);
 	free(text);

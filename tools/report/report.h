@@ -43,6 +43,7 @@ struct report {
 	const struct report_form *form;
 	FILE *to;
 	const char *title;
+	bool is_of_namespace; /* else of all of them */
 };
 
 /* The parameters are set. */

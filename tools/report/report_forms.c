@@ -76,6 +76,8 @@ static void markdown_section(FILE *to, const char *title)
 
 static void markdown_row(FILE *to, const struct slice c[REPORT_COLUMNS])
 {
+	bool is_first = true;
+
 	fputs("* ", to);
 	for (int i = REPORT_SEQ; i < REPORT_COLUMNS; i++) {
 		if (!c[i].len)
@@ -83,9 +85,11 @@ static void markdown_row(FILE *to, const struct slice c[REPORT_COLUMNS])
 		fputs(i == REPORT_SEQ      ? "event "
 			: i == REPORT_WHAT ? ": "
 			: i == REPORT_WHO  ? ", by "
+			: is_first         ? ""
 					   : ", ",
 			to);
 		markdown_put(to, c[i]);
+		is_first = false;
 	}
 	fputc('\n', to);
 }

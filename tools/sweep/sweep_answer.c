@@ -98,12 +98,13 @@ static const char facts_sql[] =
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
 	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
-	" (SELECT value || '(exit code ' || (SELECT value FROM run WHERE name = 'probe_exit_code') || ')' FROM run"
-	"  WHERE name = 'probe'),"
+	" (SELECT coalesce((SELECT value FROM run WHERE name = 'probe'), '') || '(exit code ' || value || ')' FROM run"
+	"  WHERE name = 'probe_exit_code'),"
 	" coalesce((SELECT min(time_ns) FROM requests), 0),"
 	" (SELECT max(pause) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS pause FROM requests"
 	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events'))),"
-	" (SELECT count(DISTINCT seq) FROM deliveries)";
+	" (SELECT count(DISTINCT seq) FROM deliveries),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code')";
 
 struct reading {
 	struct sweep_answer *to;
@@ -223,6 +224,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->pause_ns = v[9].type == SQL_INTEGER ? v[9].integer : 0;
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);
+	r->to->probe_code = v[11].integer;
 	return 0;
 }
 

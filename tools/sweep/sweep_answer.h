@@ -27,7 +27,8 @@ struct sweep_answer {
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
-	char *probe;                /* what the probe printed, and its exit code; NULL: there was none */
+	char *probe;                /* what the probe printed, and its exit code; NULL: it was not asked */
+	int64_t probe_code;         /* that code alone */
 	char *alarms;               /* lines of sweep_oracle_read; NULL: not asked for */
 	struct sweep_health health; /* not asked for either, then */
 };

@@ -58,10 +58,32 @@ static int run_without(
 	return rc ? rc : differ;
 }
 
+/* What sh says of a command that it cannot find or run. */
+static bool is_not_run(int64_t exit_code)
+{
+	return exit_code == 126 || exit_code == 127;
+}
+
+/* Without an answer of the probe no run would differ from another. */
+static int check_probe(const struct sweep *s, struct err *err)
+{
+	const struct sweep_answer *a = &s->plain.answer;
+
+	if (!s->v->probe || (a->probe && !is_not_run(a->probe_code)))
+		return 0;
+	if (!a->probe)
+		return err_set(err, ERR_FAILED,
+			"without any gap the probe is never asked: the command ends by itself, before it is quiet at the "
+			"tape's end");
+	return err_set(err, ERR_USAGE,
+		"the probe '%.200s' cannot be run: it ends with exit code %lld, as sh does", s->v->probe,
+		(long long)a->probe_code);
+}
+
 static int check_first(const struct sweep *s, struct err *err)
 {
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
-		return 0;
+		return check_probe(s, err);
 	return err_set(err, ERR_FAILED,
 		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
 		(long long)(s->v->tried.timeout_ns / NS_PER_S),

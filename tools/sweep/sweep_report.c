@@ -95,6 +95,24 @@ static bool knows_delivered(const struct sweep_report *r)
 	return !r->count || r->tries[0].position->kind != SWEEP_GIVEN;
 }
 
+static size_t count_lines(const char *text, size_t len)
+{
+	size_t count = len && text[len - 1] != '\n';
+
+	for (size_t i = 0; i < len; i++)
+		count += text[i] == '\n';
+	return count;
+}
+
+/* A probe that fails without faults would tell nothing of faults. */
+static void print_probe(const struct sweep_answer *a, FILE *to)
+{
+	size_t lines = count_lines(a->probe, (size_t)(strrchr(a->probe, '(') - a->probe));
+
+	fprintf(to, "the probe prints %zu line%s, and ends with exit code %lld\n", lines,
+		lines == 1 ? "" : "s", (long long)a->probe_code);
+}
+
 static void print_without(const struct sweep_report *r, FILE *to)
 {
 	fprintf(to, "without gaps the command %s with exit code %lld",
@@ -106,6 +124,8 @@ static void print_without(const struct sweep_report *r, FILE *to)
 		fputc(';', to);
 	fprintf(to, " %zu %s left\n", r->without->effect_count,
 		r->without->effect_count == 1 ? "thing that it wrote is" : "things that it wrote are");
+	if (r->without->probe)
+		print_probe(r->without, to);
 	for (size_t i = 0; i < r->measure->unsteady_count; i++)
 		fprintf(to,
 			"what it writes into %s differs from run to run: only whether it is there is compared\n",

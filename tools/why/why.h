@@ -24,9 +24,17 @@ struct why_rule {
 	/* Gives at most one row: the event's seq, a text, the field that the event changed or NULL. Parameters are in
 	 * why_chain.c. */
 	const char *sql;
-	const char *
-		next; /* the fact that the text states, of the event's object; NULL: no cause lies beyond it */
+	/* The fact that the text states, of the event's object; after a '^', of the object that was explained, of which an
+	 * Event speaks. NULL: no cause lies beyond it. */
+	const char *next;
 };
+
+/* One event by its number, or the object that the tape begins with as that event left it: the beginning of a part, and of
+ * a tape whose oldest segments are gone, has no events for what did not change since. */
+#define EVENT_OR_STATE(columns, number)                                                                      \
+	"(SELECT " columns " FROM events WHERE seq = " number " UNION ALL SELECT " columns                   \
+	" FROM objects(:begin) WHERE seq = " number " AND CAST(" number                                      \
+	" AS INTEGER) <= CAST(:begin AS INTEGER))"
 
 /* In the order in which they are tried; ended by a row of NULLs. */
 extern const struct why_rule why_rules[];
@@ -45,14 +53,15 @@ struct why_step {
 struct why_chain {
 	struct why_step *steps;
 	size_t count;
-	char *end;     /* why it ends there */
-	bool is_known; /* the last step needs no cause on the tape */
+	char *resource, *namespace; /* of the object that was asked about */
+	char *end;                  /* why it ends there */
+	bool is_known;              /* the last step needs no cause on the tape */
 };
 
 /* The object is that of the parameters that object_name_choose() set; :namespace is set; `until` is the last event that
- * counts. ERR_NOT_FOUND if the tape has no event of it by then. */
-int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t until, struct why_chain *ret,
-	struct err *err) MUST_CHECK;
+ * counts, `begin` the last one before the tape's own. ERR_NOT_FOUND if the tape has no event of it by then, ERR_USAGE if several namespaces have one of that name. */
+int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t begin, uint64_t until,
+	struct why_chain *ret, struct err *err) MUST_CHECK;
 void why_release(struct why_chain *c);
 
 const char *why_certainty_name(enum why_certainty certainty);

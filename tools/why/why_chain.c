@@ -2,7 +2,7 @@
  * why_chain.c: from a fact to what explains it, and on from there. Each statement finds the object that the last step
  * is about in parameters: :resource :namespace :name :uid, :seq and :ns of the event, :rv ('' unless a watch told it),
  * :first :first_ns :first_rv (the same of the object's first event on the tape), :owner_uid, :node (of a pod), :until (the
- * last event that counts).
+ * last event that counts), and in :told the last step's event.
  */
 #include "tools/why/why.h"
 
@@ -14,10 +14,13 @@
 
 #define STEPS_MAX 12
 
+static const char by_name[] = "apigroup = :apigroup AND resource = :resource AND name = :name";
+
 struct finder {
 	struct sql_session *session;
 	struct why_chain *chain;
-	const char *resource; /* of the object that is asked about */
+	uint64_t begin;
+	char *seq, *resource; /* of the object whose fact is to be explained, and its event */
 };
 
 /* ---- one row ---- */
@@ -67,13 +70,17 @@ static void free_row(char **texts, size_t count)
 
 /* ---- what the next statements are about ---- */
 
+#define COLUMNS "resource, namespace, name, uid, time, origin, seq, time_ns, rv"
+
 static const char subject_sql[] =
 	"SELECT e.resource, e.namespace, e.name, e.uid, e.time, e.origin, e.seq, e.time_ns, "
-	"CASE WHEN e.origin = 'watch' THEN e.rv END, f.seq, f.time_ns, CASE WHEN f.origin = 'watch' THEN f.rv END, "
+	"CASE WHEN e.origin = 'watch' THEN e.rv END, coalesce(f.seq, e.seq), coalesce(f.time_ns, e.time_ns), "
+	"CASE WHEN coalesce(f.origin, e.origin) = 'watch' THEN coalesce(f.rv, e.rv) END, "
 	"(SELECT jget(r.value, '$.uid') FROM json_each(coalesce(jget(e.object, '$.metadata.ownerReferences'), '[]')) AS r "
 	"ORDER BY jget(r.value, '$.controller') DESC LIMIT 1), jget(e.object, '$.spec.nodeName') "
-	"FROM events AS e, events AS f WHERE e.seq = :at AND f.seq = "
-	"coalesce((SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq), e.seq)";
+	"FROM " EVENT_OR_STATE(
+		COLUMNS ", object", ":at") " AS e LEFT JOIN events AS f ON f.seq = "
+					   "(SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq)";
 
 /* The columns of that statement, and the parameters that they become. */
 enum subject {
@@ -109,27 +116,45 @@ static const char *const parameters[SUBJECT_COLUMNS] = {
 	[NODE] = "node",
 };
 
-static int set_subject(struct sql_session *s, const char *seq, char *texts[SUBJECT_COLUMNS], struct err *err)
+static int find_subject(struct sql_session *s, const char *seq, char *texts[SUBJECT_COLUMNS], struct err *err)
 {
 	int rc;
 
 	sql_session_set(s, "at", seq);
 	rc = find_row(s, subject_sql, texts, SUBJECT_COLUMNS, err);
-	if (rc <= 0)
-		return rc ? rc : err_set(err, ERR_CORRUPT, "the tape has no event %s", seq);
+	return rc < 0 ? rc : rc ? 0 : err_set(err, ERR_CORRUPT, "the tape has no event %s", seq);
+}
+
+static void set_subject(struct finder *f, char *const texts[SUBJECT_COLUMNS])
+{
 	for (size_t i = 0; i < SUBJECT_COLUMNS; i++) {
 		if (parameters[i])
-			sql_session_set(s, parameters[i], texts[i]);
+			sql_session_set(f->session, parameters[i], texts[i]);
 	}
-	return 0;
+	free(f->seq);
+	free(f->resource);
+	f->seq = xstrdup(texts[SEQ]);
+	f->resource = xstrdup(texts[RESOURCE]);
+}
+
+/* The next facts are those of that event's object. */
+static int choose_subject(struct finder *f, const char *seq, struct err *err)
+{
+	char *texts[SUBJECT_COLUMNS] = {NULL};
+	int rc = find_subject(f->session, seq, texts, err);
+
+	if (!rc)
+		set_subject(f, texts);
+	free_row(texts, SUBJECT_COLUMNS);
+	return rc;
 }
 
 /* ---- who, and what was not seen ---- */
 
 static const char request_sql[] = "SELECT user, user_agent, verb FROM audit WHERE seq = :seq";
 /* What is deleted with a grace period or finalizers was asked to go some events before. */
-static const char delete_sql[] =
-	"SELECT user, user_agent, verb FROM audit WHERE uid = :uid AND seq <= :seq AND verb LIKE 'delete%' ORDER BY seq LIMIT 1";
+static const char delete_sql[] = "SELECT user, user_agent, verb FROM audit WHERE uid = :uid AND seq <= :seq "
+				 "AND (verb LIKE 'delete%' OR subresource = 'eviction') ORDER BY seq LIMIT 1";
 static const char manager_sql[] = "SELECT manager FROM changes WHERE seq = :seq AND field = :field";
 static const char gap_sql[] =
 	"SELECT 'not watched from ' || substr(g.begin, 1, 23) || 'Z to ' || coalesce(substr(g.end, 1, 23) || 'Z', 'the end') || ' (' "
@@ -187,13 +212,21 @@ static bool is_told(const struct why_chain *c, const struct why_rule *rule, int6
 	return false;
 }
 
+static bool stays(const struct why_rule *rule)
+{
+	return rule->next && *rule->next == '^';
+}
+
 /* found: seq, text, field; the step takes the last two. */
 static int add_step(struct finder *f, const struct why_rule *rule, char *found[3], struct err *err)
 {
-	char *texts[SUBJECT_COLUMNS] = {NULL};
+	char *texts[SUBJECT_COLUMNS] = {NULL}, *before = stays(rule) ? xstrdup(f->seq) : NULL;
 	struct why_step *step;
-	int rc = set_subject(f->session, found[0], texts, err);
+	int rc = find_subject(f->session, found[0], texts, err);
 
+	if (!rc)
+		set_subject(f, texts);
+	sql_session_set(f->session, "told", found[0]);
 	f->chain->steps = xgrow(f->chain->steps, f->chain->count, sizeof(*step));
 	step = &f->chain->steps[f->chain->count++];
 	*step = (struct why_step){.rule = rule,
@@ -212,6 +245,9 @@ static int add_step(struct finder *f, const struct why_rule *rule, char *found[3
 	if (!rc)
 		rc = step_look(f->session, step, err);
 	fill_unknown(step);
+	if (!rc && before)
+		rc = choose_subject(f, before, err);
+	free(before);
 	return rc;
 }
 
@@ -221,24 +257,26 @@ static bool is_rule_for(const struct why_rule *rule, const char *fact, const cha
 }
 
 /* The first rule that has an answer: 1 with the step added, 0 when none has. */
-static int explain(struct finder *f, const char *fact, const char *resource, struct err *err)
+static int explain(struct finder *f, const char *fact, struct err *err)
 {
-	char *found[3];
+	char *found[3], *resource = xstrdup(f->resource);
 	int rc = 0;
 
 	for (const struct why_rule *rule = why_rules; rule->fact && !rc; rule++) {
 		if (!is_rule_for(rule, fact, resource))
 			continue;
 		rc = find_row(f->session, rule->sql, found, COUNT_OF(found), err);
-		if (rc < 0)
-			return err_prefix(err, rc, "rule '%s'", rule->name);
-		if (rc > 0 && (!*found[0] || is_told(f->chain, rule, strtoll(found[0], NULL, 10)))) {
+		if (rc < 0) {
+			rc = err_prefix(err, rc, "rule '%s'", rule->name);
+		} else if (rc > 0 && (!*found[0] || is_told(f->chain, rule, strtoll(found[0], NULL, 10)))) {
 			free_row(found, COUNT_OF(found));
 			rc = 0;
+		} else if (rc > 0) {
+			rc = add_step(f, rule, found, err);
+			rc = rc ? rc : 1;
 		}
-		if (rc > 0 && (rc = add_step(f, rule, found, err)) == 0)
-			return 1;
 	}
+	free(resource);
 	return rc;
 }
 
@@ -249,7 +287,7 @@ static bool is_from_outside(const struct why_step *step)
 	return !*step->user || strncmp(step->user, "system:", strlen("system:")) != 0;
 }
 
-static const char *end_of(const struct why_step *last, bool *ret_known)
+static const char *end_of(const struct why_step *last, uint64_t begin, bool *ret_known)
 {
 	bool is_deletion = last->rule->next && strcmp(last->rule->next, "deleted") == 0;
 
@@ -259,7 +297,8 @@ static const char *end_of(const struct why_step *last, bool *ret_known)
 	if (*last->user && is_from_outside(last))
 		return "it was asked for from outside";
 	*ret_known = false;
-	if (strcmp(last->rule->next, "made") == 0 && strcmp(last->origin, "list") == 0)
+	if (strcmp(last->rule->next, "made") == 0 &&
+		(strcmp(last->origin, "list") == 0 || (uint64_t)last->seq <= begin))
 		return "what was before the recording is not on the tape";
 	if (*last->user)
 		return "why that program did so does not show on the tape";
@@ -274,17 +313,25 @@ static const char *end_of(const struct why_step *last, bool *ret_known)
 	return "what made it so does not show on the tape";
 }
 
-/* What explains the fact, by a rule of its own or by what Kubernetes says. The facts of a live object are looked for
- * one after the other, and a change is somebody's: there an Event would only be beside the point. */
+/* The facts of a live object are looked for one after the other, what is made or changed is so by somebody, and an Event
+ * has told already: there another one would only be beside the point. */
+static bool is_beside_events(const char *fact)
+{
+	static const char *const facts[] = {"start", "made", "changed", "told", "warned"};
+
+	for (size_t i = 0; i < COUNT_OF(facts); i++) {
+		if (strcmp(fact, facts[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What explains the fact, by a rule of its own or by what Kubernetes says. */
 static int find_cause(struct finder *f, const char *fact, struct err *err)
 {
-	size_t count = f->chain->count;
-	const char *resource = count ? f->chain->steps[count - 1].resource : f->resource;
-	int rc = explain(f, fact, resource, err);
+	int rc = explain(f, fact, err);
 
-	if (rc || strcmp(fact, "start") == 0 || strcmp(fact, "changed") == 0)
-		return rc;
-	return explain(f, "*", resource, err);
+	return rc || is_beside_events(fact) ? rc : explain(f, "*", err);
 }
 
 static int find_chain(struct finder *f, struct err *err)
@@ -295,40 +342,84 @@ static int find_chain(struct finder *f, struct err *err)
 
 	while (fact && rc > 0 && c->count < STEPS_MAX) {
 		rc = find_cause(f, fact, err);
-		fact = rc > 0 ? c->steps[c->count - 1].rule->next : fact;
+		if (rc > 0) {
+			const struct why_rule *last = c->steps[c->count - 1].rule;
+
+			fact = stays(last) ? last->next + 1 : last->next;
+		}
 	}
 	if (rc >= 0 && !c->count)
 		return err_set(err, ERR_NOT_FOUND, "the tape tells nothing of it");
 	if (rc >= 0)
-		c->end = xstrdup(end_of(&c->steps[c->count - 1], &c->is_known));
+		c->end = xstrdup(end_of(&c->steps[c->count - 1], f->begin, &c->is_known));
 	return rc < 0 ? rc : 0;
 }
 
-int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t until, struct why_chain *ret,
-	struct err *err)
+static void set_number(struct sql_session *s, const char *name, uint64_t value)
 {
-	char *sql = xasprintf("SELECT max(seq) FROM events WHERE seq <= :until AND %s%s",
-		by_uid ? "uid = :uid" : "apigroup = :apigroup AND resource = :resource AND name = :name",
-		*namespace ? " AND namespace = :namespace" : "");
-	struct finder f = {.session = s, .chain = ret};
-	char *texts[SUBJECT_COLUMNS] = {NULL}, *seq = NULL, number[24];
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+	sql_session_set(s, name, number);
+}
+
+/* The newest event of the object by then; the caller frees it. */
+static int find_last_event(
+	struct sql_session *s, bool by_uid, const char *namespace, char **ret_seq, struct err *err)
+{
+	char *where = xasprintf(
+		"%s%s", by_uid ? "uid = :uid" : by_name, *namespace ? " AND namespace = :namespace" : "");
+	char *sql = xasprintf(
+		"WITH it AS MATERIALIZED (SELECT seq, namespace FROM events WHERE seq <= :until AND %s "
+		"UNION ALL SELECT seq, namespace FROM objects(:begin) WHERE %s) "
+		"SELECT max(seq), count(DISTINCT namespace), (SELECT group_concat(namespace, ', ') FROM "
+		"(SELECT DISTINCT namespace FROM it ORDER BY namespace LIMIT 5)) FROM it",
+		where, where);
+	char *found[3] = {NULL};
+	int rc = find_row(s, sql, found, COUNT_OF(found), err);
+
+	free(sql);
+	free(where);
+	if (rc < 0)
+		return rc;
+	rc = 0;
+	if (!*found[0])
+		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of it by then");
+	else if (!by_uid && strtol(found[1], NULL, 10) > 1)
+		rc = err_set(err, ERR_USAGE, "namespaces %s%s have one: choose with --namespace", found[2],
+			strtol(found[1], NULL, 10) > 5 ? ", ..." : "");
+	if (!rc) {
+		*ret_seq = found[0];
+		found[0] = NULL;
+	}
+	free_row(found, COUNT_OF(found));
+	return rc;
+}
+
+int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t begin, uint64_t until,
+	struct why_chain *ret, struct err *err)
+{
+	struct finder f = {.session = s, .chain = ret, .begin = begin};
+	char *texts[SUBJECT_COLUMNS] = {NULL}, *seq = NULL;
 	int rc;
 
 	*ret = (struct why_chain){0};
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)until);
-	sql_session_set(s, "until", number);
+	set_number(s, "begin", begin);
+	set_number(s, "until", until);
 	sql_session_set(s, "namespace", namespace);
-	rc = find_row(s, sql, &seq, 1, err);
-	if (rc >= 0 && (!rc || !*seq))
-		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of it by then");
-	if (rc > 0)
-		rc = set_subject(s, seq, texts, err);
-	f.resource = texts[RESOURCE];
+	rc = find_last_event(s, by_uid, namespace, &seq, err);
 	if (!rc)
+		rc = find_subject(s, seq, texts, err);
+	if (!rc) {
+		set_subject(&f, texts);
+		ret->resource = xstrdup(texts[RESOURCE]);
+		ret->namespace = xstrdup(texts[NAMESPACE]);
 		rc = find_chain(&f, err);
+	}
 	free_row(texts, SUBJECT_COLUMNS);
+	free(f.seq);
+	free(f.resource);
 	free(seq);
-	free(sql);
 	if (rc)
 		why_release(ret);
 	return rc;
@@ -339,6 +430,8 @@ void why_release(struct why_chain *c)
 	for (size_t i = 0; i < c->count; i++)
 		step_release(&c->steps[i]);
 	free(c->steps);
+	free(c->resource);
+	free(c->namespace);
 	free(c->end);
 	*c = (struct why_chain){0};
 }

@@ -6,18 +6,33 @@
  * walk over all of it. A cause is looked for in the quarter of an hour before what it explains, unless it is what the
  * object was made with.
  */
+#include "tools/out/container_sql.h"
 #include "tools/why/why.h"
 
 /* clang-format off */
 
-#define THIS "FROM events AS e WHERE e.seq = :seq "
-#define STATUSES \
-	"FROM events AS e, json_each(coalesce(jget(e.object, '$.status.containerStatuses'), '[]')) AS s WHERE e.seq = :seq "
+#define IT(seq) EVENT_OR_STATE("seq, object, type, origin, resource", seq)
+#define THIS "FROM " IT(":seq") " AS e WHERE true "
+#define STATUSES "FROM " IT(":seq") " AS e, " CONTAINER_STATUSES("e.object") "WHERE true "
+/* The container that failed last: one that is not ready comes first, and of one that is ready again only an end of the
+ * last quarter of an hour counts. Its pod shows that end for as long as it lives. */
+#define FAILED \
+	"WITH f AS MATERIALIZED (SELECT e.seq, e.object, s.value AS status, jget(s.value, '$.name') AS name, " CONTAINER_ENDED " AS ended, " \
+	"coalesce(jget(s.value, '$.restartCount'), 0) AS restarts " STATUSES "AND ended IS NOT NULL " \
+	"AND (jget(ended, '$.exitCode') <> 0 OR jget(ended, '$.reason') = 'OOMKilled') AND (jget(s.value, '$.ready') IS NOT 1 " \
+	"OR unixepoch(jget(ended, '$.finishedAt')) > :ns / 1000000000 - 900) " \
+	"ORDER BY jget(s.value, '$.state.running') IS NOT NULL, jget(ended, '$.finishedAt') DESC LIMIT 1) "
+#define ENDED_AT "coalesce(' at ' || jget(f.ended, '$.finishedAt'), '')"
 #define CONDITION(type) \
-	"FROM events AS e, json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k WHERE e.seq = :seq " \
-	"AND jget(k.value, '$.type') = '" type "' "
-#define MESSAGE "jget(k.value, '$.reason') || ': ' || coalesce(jget(k.value, '$.message'), '')"
-#define TERMINATED "coalesce(jget(s.value, '$.state.terminated'), jget(s.value, '$.lastState.terminated'))"
+	"FROM " IT(":seq") " AS e, json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k " \
+	"WHERE jget(k.value, '$.type') = '" type "' "
+#define MESSAGE \
+	"coalesce(nullif(trim(coalesce(jget(k.value, '$.reason'), '') || ': ' || coalesce(jget(k.value, '$.message'), ''), ': '), ''), " \
+	"'its condition does not say why')"
+/* Whether the node of the pod is not ready by the position: one that came back is not lost. */
+#define NODE_IS_LOST \
+	"EXISTS (SELECT 1 FROM (SELECT object FROM events WHERE resource = 'nodes' AND name = :node AND seq <= :until ORDER BY seq DESC LIMIT 1) AS l, " \
+	"json_each(coalesce(jget(l.object, '$.status.conditions'), '[]')) AS r WHERE jget(r.value, '$.type') = 'Ready' AND jget(r.value, '$.status') <> 'True') "
 #define CONTAINER "'container ' || jget(s.value, '$.name')"
 #define SOON " AND c.time_ns > :ns - 900000000000 "
 /* Streams are recorded beside each other: what one of them tells may be written down after what it caused in another
@@ -31,13 +46,66 @@
 #define NEWEST "ORDER BY c.seq DESC LIMIT 1"
 /* The owner, and the owner's owner. */
 #define OWNERS \
-	"WITH o AS MATERIALIZED (SELECT object FROM events WHERE uid = :owner_uid AND seq <= :seq ORDER BY seq DESC LIMIT 1), " \
+	"WITH o AS MATERIALIZED (SELECT object FROM events WHERE uid = :owner_uid AND seq <= :seq UNION ALL " \
+	"SELECT object FROM objects(:begin) WHERE uid = :owner_uid AND :owner_uid <> '' AND CAST(:begin AS INTEGER) > 0 LIMIT 1), " \
 	"t AS MATERIALIZED (SELECT :owner_uid AS uid UNION SELECT jget(r.value, '$.uid') FROM o, " \
 	"json_each(coalesce(jget(o.object, '$.metadata.ownerReferences'), '[]')) AS r) "
 #define TEMPLATE_CHANGED(condition) \
 	OWNERS "SELECT c.seq, " FROM_TO ", c.field FROM t CROSS JOIN changes AS c ON c.uid = t.uid WHERE :owner_uid <> '' " \
 	"AND " EARLIER("c", ":first", ":first_ns", ":first_rv") "AND c.type = 'MODIFIED' AND c.path LIKE '$.spec.template%' " \
 	condition NEWEST
+
+/* The uppermost owner that was made with it. */
+#define OWNER_MADE \
+	OWNERS "SELECT e.seq, 'was made', NULL FROM t CROSS JOIN events AS e ON e.uid = t.uid WHERE :owner_uid <> '' " \
+	"AND " EARLIER("e", ":first", ":first_ns", ":first_rv") "AND e.type = 'ADDED' AND e.origin = 'watch' " \
+	"AND e.time_ns > :first_ns - 900000000000 ORDER BY e.uid = :owner_uid, e.seq LIMIT 1"
+#define TEMPLATE_CHANGED_WITH_IT TEMPLATE_CHANGED("AND c.time_ns > :first_ns - 900000000000 ")
+
+/* Warnings of Kubernetes about the object, up to the position. That something is tried again later is no cause. */
+#define ABOUT_IT(e) \
+	e ".resource = 'events' AND " e ".namespace = CASE WHEN :namespace = '' THEN 'default' ELSE :namespace END AND " e ".seq <= :until " \
+	"AND " e ".time_ns BETWEEN :ns - 900000000000 AND :ns + 60000000000 " \
+	"AND coalesce(jget(" e ".object, '$.involvedObject.uid'), jget(" e ".object, '$.regarding.uid')) = :uid "
+#define SAYS(e) \
+	"coalesce(jget(" e ".object, '$.reason'), '?') || ': ' || coalesce(jget(" e ".object, '$.message'), jget(" e ".object, '$.note'), '')"
+#define EVENT(condition) \
+	"SELECT e.seq, 'an Event says: ' || " SAYS("e") ", NULL FROM events AS e WHERE " ABOUT_IT("e") condition \
+	"ORDER BY e.seq DESC LIMIT 1"
+#define IS_WARNING "AND jget(e.object, '$.type') = 'Warning' AND jget(e.object, '$.reason') <> 'BackOff' "
+#define SAYS_PROBE(kind) "coalesce(jget(e.object, '$.message'), jget(e.object, '$.note')) LIKE '" kind " probe%' "
+
+#define NOT_READY(p) \
+	"EXISTS (SELECT 1 FROM json_each(coalesce(jget(" p ".object, '$.status.conditions'), '[]')) AS k " \
+	"WHERE jget(k.value, '$.type') IN ('Ready', 'PodScheduled') AND jget(k.value, '$.status') = 'False') " \
+	"AND jget(" p ".object, '$.status.phase') IS NOT 'Succeeded' AND jget(" p ".object, '$.metadata.deletionTimestamp') IS NULL "
+#define DISRUPTED_BY(reasons) \
+	"EXISTS (SELECT 1 FROM events AS d, json_each(coalesce(jget(d.object, '$.status.conditions'), '[]')) AS k WHERE d.seq = :seq " \
+	"AND jget(k.value, '$.type') = 'DisruptionTarget' AND jget(k.value, '$.reason') IN (" reasons ")) "
+#define UNDER_PRESSURE(condition) \
+	"SELECT n.seq, 'had ' || jget(k.value, '$.type') || ': ' || coalesce(jget(k.value, '$.message'), ''), NULL FROM events AS n, " \
+	"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node AND n.seq <= :until " \
+	"AND n.time_ns BETWEEN :ns - 900000000000 AND :ns + 60000000000 AND jget(k.value, '$.type') LIKE '%Pressure' " \
+	"AND jget(k.value, '$.status') = 'True' " condition "ORDER BY abs(n.time_ns - :ns) LIMIT 1"
+#define NODE_LOST(condition) \
+	"SELECT n.seq, 'is not ready: ' || " MESSAGE ", NULL FROM events AS n, " \
+	"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node " \
+	"AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 AND jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True' " \
+	condition "ORDER BY n.seq LIMIT 1"
+#define NODE_TAINTED(condition) \
+	"SELECT c.seq, 'it ran there, and that repels what does not tolerate it: ' || " FROM_TO ", c.field FROM changes AS c " \
+	"WHERE c.resource = 'nodes' AND c.name = :node AND " BEFORE("c") SOON "AND c.path LIKE '$.spec.taints%' " \
+	"AND c.new LIKE '%NoExecute%' " condition NEWEST
+/* :told is the event that says what is missing: the pod's own, or an Event. */
+#define MISSING \
+	"SELECT d.seq, 'was deleted', NULL FROM events AS e, events AS d WHERE e.seq = :told " \
+	"AND d.resource IN ('configmaps', 'secrets', 'persistentvolumeclaims', 'serviceaccounts') AND d.namespace = :namespace " \
+	"AND d.type = 'DELETED' AND d.seq < :told AND instr(e.object, '\\\"' || d.name || '\\\" not found') ORDER BY d.seq DESC LIMIT 1"
+#define AUTOSCALED(condition) \
+	"SELECT c.seq, 'scales it: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.resource = 'horizontalpodautoscalers' " \
+	"AND c.namespace = :namespace AND c.seq <= min(:seq + 20, :until) " SOON "AND c.path = '$.status.desiredReplicas' " \
+	"AND jget(c.object, '$.spec.scaleTargetRef.name') = :name AND c.new = (SELECT jget(object, '$.spec.replicas') FROM events " \
+	"WHERE seq = :seq) " condition NEWEST
 
 #define OWNER_CHANGED \
 	"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' AND " BEFORE("c") SOON \
@@ -53,21 +121,16 @@ const struct why_rule why_rules[] = {
 		"', and waits for ' || jget(e.object, '$.metadata.finalizers'), ''), NULL " THIS
 		"AND jget(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AND e.resource <> 'namespaces'", "deleted"},
 	{"start", "namespace-waits", "namespaces", WHY_CERTAIN,
-		"SELECT e.seq, 'is being deleted: ' || " MESSAGE ", NULL " CONDITION("NamespaceContentRemaining")
-		"AND jget(k.value, '$.status') = 'True'", "deleted"},
+		"SELECT min(e.seq), 'is being deleted: ' || group_concat(" MESSAGE ", '; '), NULL FROM " IT(":seq") " AS e, "
+		"json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k WHERE jget(k.value, '$.status') = 'True' "
+		"AND jget(k.value, '$.type') IN ('NamespaceContentRemaining', 'NamespaceFinalizersRemaining', 'NamespaceDeletionDiscoveryFailure', "
+		"'NamespaceDeletionContentFailure', 'NamespaceDeletionGroupVersionParsingFailure') HAVING count(*) > 0", "deleted"},
 	{"start", "namespace-terminates", "namespaces", WHY_CERTAIN,
 		"SELECT e.seq, 'is being deleted since ' || jget(e.object, '$.metadata.deletionTimestamp'), NULL " THIS
 		"AND jget(e.object, '$.metadata.deletionTimestamp') IS NOT NULL", "deleted"},
 	{"start", "evicted", "pods", WHY_CERTAIN,
 		"SELECT e.seq, 'was evicted by its kubelet: ' || coalesce(jget(e.object, '$.status.message'), ''), NULL " THIS
 		"AND jget(e.object, '$.status.reason') = 'Evicted'", "evicted"},
-	{"start", "oom-killed", "pods", WHY_CERTAIN,
-		"SELECT e.seq, " CONTAINER " || ' was killed because it took more memory than it may (OOMKilled, exit code ' || "
-		"coalesce(jget(" TERMINATED ", '$.exitCode'), '?') || '); restarts: ' || coalesce(jget(s.value, '$.restartCount'), 0) || "
-		"coalesce('; its limit: ' || (SELECT jget(c.value, '$.resources.limits.memory') FROM "
-		"json_each(coalesce(jget(e.object, '$.spec.containers'), '[]')) AS c "
-		"WHERE jget(c.value, '$.name') = jget(s.value, '$.name')), ''), NULL "
-		STATUSES "AND jget(" TERMINATED ", '$.reason') = 'OOMKilled' LIMIT 1", "oom"},
 	{"start", "image", "pods", WHY_CERTAIN,
 		"SELECT e.seq, " CONTAINER " || ' waits for its image ' || coalesce(jget(s.value, '$.image'), '?') || ' (' || "
 		"jget(s.value, '$.state.waiting.reason') || coalesce(': ' || jget(s.value, '$.state.waiting.message'), '') || ')', NULL "
@@ -78,11 +141,16 @@ const struct why_rule why_rules[] = {
 		"coalesce(': ' || jget(s.value, '$.state.waiting.message'), '') || ')', NULL "
 		STATUSES "AND jget(s.value, '$.state.waiting.reason') IN ('CreateContainerConfigError', 'CreateContainerError', "
 		"'RunContainerError') LIMIT 1", "crash"},
+	{"start", "oom-killed", "pods", WHY_CERTAIN,
+		FAILED "SELECT f.seq, 'container ' || f.name || ' was killed because it took more memory than it may (OOMKilled, exit code ' || "
+		"coalesce(jget(f.ended, '$.exitCode'), '?') || ')' || " ENDED_AT " || '; restarts: ' || f.restarts || "
+		"coalesce('; its limit: ' || (SELECT jget(c.value, '$.resources.limits.memory') FROM json_each(json_array("
+		"json(coalesce(jget(f.object, '$.spec.initContainers'), '[]')), json(coalesce(jget(f.object, '$.spec.containers'), '[]')))) AS l, "
+		"json_each(l.value) AS c WHERE jget(c.value, '$.name') = f.name), ''), NULL FROM f WHERE jget(f.ended, '$.reason') = 'OOMKilled'", "oom"},
 	{"start", "crashed", "pods", WHY_CERTAIN,
-		"SELECT e.seq, " CONTAINER " || ' ended with exit code ' || jget(" TERMINATED ", '$.exitCode') || "
-		"coalesce(' (' || jget(" TERMINATED ", '$.reason') || ')', '') || coalesce(': ' || jget(" TERMINATED ", '$.message'), '') || "
-		"'; restarts: ' || coalesce(jget(s.value, '$.restartCount'), 0), NULL "
-		STATUSES "AND jget(" TERMINATED ", '$.exitCode') <> 0 LIMIT 1", "crash"},
+		FAILED "SELECT f.seq, 'container ' || f.name || ' ended with exit code ' || jget(f.ended, '$.exitCode') || "
+		"coalesce(' (' || jget(f.ended, '$.reason') || ')', '') || " ENDED_AT " || coalesce(': ' || jget(f.ended, '$.message'), '') || "
+		"'; restarts: ' || f.restarts, NULL FROM f", "crash"},
 	{"start", "unschedulable", "pods", WHY_CERTAIN,
 		"SELECT e.seq, 'has no node: ' || " MESSAGE ", NULL " CONDITION("PodScheduled")
 		"AND jget(k.value, '$.status') = 'False'", "unschedulable"},
@@ -92,9 +160,24 @@ const struct why_rule why_rules[] = {
 	{"start", "node-lost", "nodes", WHY_CERTAIN,
 		"SELECT e.seq, 'is not ready: ' || " MESSAGE ", NULL " CONDITION("Ready")
 		"AND jget(k.value, '$.status') <> 'True'", "node-lost"},
+	{"start", "not-ready", "pods", WHY_CERTAIN,
+		"SELECT e.seq, 'is not ready: ' || " MESSAGE ", NULL " CONDITION("Ready")
+		"AND jget(k.value, '$.status') = 'False' AND jget(e.object, '$.status.phase') IN ('Pending', 'Running')", "not-ready"},
+	/* Its first event that says so: what was done about it since is no cause. */
 	{"start", "cannot-make-pods", NULL, WHY_CERTAIN,
-		"SELECT e.seq, 'cannot make its pods: ' || " MESSAGE ", NULL " CONDITION("ReplicaFailure")
-		"AND jget(k.value, '$.status') = 'True'", "refused"},
+		"SELECT coalesce((SELECT min(f.seq) FROM events AS f, json_each(coalesce(jget(f.object, '$.status.conditions'), '[]')) AS o "
+		"WHERE f.uid = :uid AND f.seq <= :seq AND jget(o.value, '$.type') = 'ReplicaFailure' "
+		"AND jget(o.value, '$.message') IS jget(k.value, '$.message')), e.seq), 'cannot make its pods: ' || " MESSAGE ", NULL "
+		CONDITION("ReplicaFailure") "AND jget(k.value, '$.status') = 'True'", "refused"},
+	{"start", "cannot-make-pods-event", NULL, WHY_CERTAIN,
+		"SELECT min(f.seq), 'an Event says: ' || " SAYS("e") ", NULL FROM events AS e, events AS f, " IT(":seq") " AS o WHERE " ABOUT_IT("e")
+		IS_WARNING "AND jget(e.object, '$.reason') = 'FailedCreate' AND f.uid = e.uid AND f.seq <= :until "
+		"AND CASE :resource WHEN 'daemonsets' THEN coalesce(jget(o.object, '$.status.numberReady'), 0) < "
+		"coalesce(jget(o.object, '$.status.desiredNumberScheduled'), 0) WHEN 'jobs' THEN coalesce(jget(o.object, '$.status.active'), 0) + "
+		"coalesce(jget(o.object, '$.status.succeeded'), 0) = 0 ELSE coalesce(jget(o.object, '$.status.readyReplicas'), 0) < "
+		"coalesce(jget(o.object, '$.spec.replicas'), 1) END GROUP BY e.uid ORDER BY max(e.seq) DESC LIMIT 1", "refused"},
+	{"start", "job-failed", "jobs", WHY_CERTAIN,
+		"SELECT e.seq, 'failed: ' || " MESSAGE ", NULL " CONDITION("Failed") "AND jget(k.value, '$.status') = 'True'", "job-failed"},
 	{"start", "fought-over", NULL, WHY_LIKELY,
 		"SELECT max(c.seq), group_concat(DISTINCT c.manager) || ' write ' || c.field || ' in turns, ' || count(*) || ' times in ' || "
 		"duration(max(c.time_ns) - min(c.time_ns)), c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq " SOON
@@ -103,14 +186,12 @@ const struct why_rule why_rules[] = {
 		"ORDER BY count(*) DESC LIMIT 1", NULL},
 	{"start", "scaled-to-zero", NULL, WHY_CERTAIN,
 		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq AND c.path = '$.spec.replicas' "
-		"AND c.new = 0 AND (SELECT jget(object, '$.spec.replicas') FROM events WHERE seq = :seq) = 0 " NEWEST, "scaled"},
+		"AND c.new = 0 AND (SELECT jget(object, '$.spec.replicas') FROM " IT(":seq") ") = 0 " NEWEST, "scaled"},
 	{"start", "pod-in-trouble", "deployments", WHY_LIKELY,
 		"WITH r AS MATERIALIZED (SELECT o.uid, o.seq, o.object FROM objects(:until) AS o WHERE o.resource = 'replicasets' "
 		"AND o.namespace = :namespace AND jget(o.object, '$.metadata.ownerReferences[0].uid') = :uid) "
 		"SELECT p.seq, 'is not ready', NULL FROM objects(:until) AS p WHERE p.resource = 'pods' AND p.namespace = :namespace "
-		"AND jget(p.object, '$.metadata.ownerReferences[0].uid') IN (SELECT uid FROM r) "
-		"AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(p.object, '$.status.conditions'), '[]')) AS k "
-		"WHERE jget(k.value, '$.type') IN ('Ready', 'PodScheduled') AND jget(k.value, '$.status') = 'False') "
+		"AND jget(p.object, '$.metadata.ownerReferences[0].uid') IN (SELECT uid FROM r) AND " NOT_READY("p")
 		"ORDER BY p.seq DESC LIMIT 1", "start"},
 	{"start", "replicaset-in-trouble", "deployments", WHY_LIKELY,
 		"SELECT o.seq, 'cannot make its pods', NULL FROM objects(:until) AS o WHERE o.resource = 'replicasets' "
@@ -119,10 +200,9 @@ const struct why_rule why_rules[] = {
 		"WHERE jget(k.value, '$.type') = 'ReplicaFailure' AND jget(k.value, '$.status') = 'True') LIMIT 1", "start"},
 	{"start", "pod-of-set-in-trouble", NULL, WHY_LIKELY,
 		"SELECT p.seq, 'is not ready', NULL FROM objects(:until) AS p WHERE p.resource = 'pods' AND p.namespace = :namespace "
-		"AND :uid <> '' AND jget(p.object, '$.metadata.ownerReferences[0].uid') = :uid "
-		"AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(p.object, '$.status.conditions'), '[]')) AS k "
-		"WHERE jget(k.value, '$.type') IN ('Ready', 'PodScheduled') AND jget(k.value, '$.status') = 'False') "
+		"AND :uid <> '' AND jget(p.object, '$.metadata.ownerReferences[0].uid') = :uid AND " NOT_READY("p")
 		"ORDER BY p.seq DESC LIMIT 1", "start"},
+	{"start", "warned", NULL, WHY_CERTAIN, EVENT(IS_WARNING "AND :resource <> 'pods' "), "^warned"},
 	{"start", "recreated", NULL, WHY_CERTAIN,
 		"SELECT e.seq, 'was deleted, and its name taken by another one at once', NULL FROM events AS e WHERE e.resource = :resource "
 		"AND e.namespace = :namespace AND e.name = :name AND e.seq < :first AND e.type = 'DELETED' "
@@ -131,13 +211,16 @@ const struct why_rule why_rules[] = {
 		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq AND c.type = 'MODIFIED' "
 		"AND c.path LIKE '$.spec%' AND c.op <> 'add' " NEWEST, "changed"},
 	{"start", "appeared", NULL, WHY_CERTAIN,
-		"SELECT e.seq, CASE WHEN e.origin = 'list' THEN 'was there when the recording began' ELSE 'was made' END, NULL "
-		"FROM events AS e WHERE e.seq = :first", "made"},
+		"SELECT e.seq, CASE WHEN e.origin = 'list' OR e.seq <= :begin THEN 'was there when the recording began' ELSE 'was made' END, NULL "
+		"FROM " IT(":first") " AS e", "made"},
 
 	/* ---- why it was deleted ---- */
+	{"deleted", "evicted-before", "pods", WHY_CERTAIN,
+		"SELECT min(e.seq), 'was evicted by its kubelet: ' || coalesce(jget(e.object, '$.status.message'), ''), NULL FROM events AS e "
+		"WHERE e.uid = :uid AND e.seq <= :seq AND jget(e.object, '$.status.reason') = 'Evicted' HAVING count(*) > 0", "evicted"},
 	{"deleted", "disrupted", "pods", WHY_CERTAIN,
 		"SELECT e.seq, 'the control plane says: ' || " MESSAGE ", NULL " CONDITION("DisruptionTarget")
-		"AND jget(k.value, '$.status') = 'True'", "on-lost-node"},
+		"AND jget(k.value, '$.status') = 'True'", "disrupted"},
 	{"deleted", "namespace-deleted", NULL, WHY_LIKELY,
 		"SELECT n.seq, 'holds it, and was being deleted', NULL FROM events AS n WHERE n.resource = 'namespaces' AND n.name = :namespace "
 		"AND :resource <> 'namespaces' AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 "
@@ -155,12 +238,25 @@ const struct why_rule why_rules[] = {
 		"AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k "
 		"WHERE jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True') ORDER BY n.seq LIMIT 1", "node-lost"},
 
+	/* ---- why it was disrupted ---- */
+	{"disrupted", "node-under-pressure", "pods", WHY_LIKELY, UNDER_PRESSURE("AND " DISRUPTED_BY("'TerminationByKubelet'")), NULL},
+	/* A drain may take long: what counts is that the node was still cordoned. */
+	{"disrupted", "node-cordoned", "pods", WHY_LIKELY,
+		"SELECT c.seq, 'it ran there, and was cordoned: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.resource = 'nodes' AND c.name = :node "
+		"AND " BEFORE("c") "AND c.type = 'MODIFIED' AND c.path = '$.spec.unschedulable' AND c.new_json = 'true' "
+		"AND NOT EXISTS (SELECT 1 FROM changes AS u WHERE u.resource = 'nodes' AND u.name = :node AND u.seq > c.seq AND u.seq < :seq "
+		"AND u.path = '$.spec.unschedulable') AND " DISRUPTED_BY("'EvictionByEvictionAPI'") NEWEST, "changed"},
+	{"disrupted", "preempted", "pods", WHY_CERTAIN, EVENT("AND jget(e.object, '$.reason') = 'Preempted' "), NULL},
+	{"disrupted", "node-lost", "pods", WHY_LIKELY, NODE_LOST("AND " DISRUPTED_BY("'DeletionByTaintManager', 'DeletionByPodGC'")), "node-lost"},
+	{"disrupted", "node-tainted", "pods", WHY_LIKELY, NODE_TAINTED("AND " DISRUPTED_BY("'DeletionByTaintManager'")), "changed"},
+	{"disrupted", "node-deleted", "pods", WHY_LIKELY,
+		"SELECT n.seq, 'it ran there, and the node was deleted', NULL FROM events AS n WHERE n.resource = 'nodes' AND n.name = :node "
+		"AND n.type = 'DELETED' AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 ORDER BY n.seq DESC LIMIT 1", "deleted"},
+
 	/* ---- why it was scaled ---- */
-	{"scaled", "autoscaled", NULL, WHY_LIKELY,
-		"SELECT c.seq, 'scales it: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.resource = 'horizontalpodautoscalers' "
-		"AND c.namespace = :namespace AND c.seq <= :seq + 20 " SOON "AND c.path = '$.status.desiredReplicas' "
-		"AND jget(c.object, '$.spec.scaleTargetRef.name') = :name AND c.new = (SELECT jget(object, '$.spec.replicas') FROM events "
-		"WHERE seq = :seq) " NEWEST, NULL},
+	{"scaled", "autoscaled", NULL, WHY_LIKELY, AUTOSCALED(""), NULL},
+	{"changed", "autoscaled", NULL, WHY_LIKELY,
+		AUTOSCALED("AND EXISTS (SELECT 1 FROM changes AS r WHERE r.seq = :seq AND r.path = '$.spec.replicas') "), NULL},
 	{"scaled", "owner-changed", NULL, WHY_LIKELY, OWNER_CHANGED, "changed"},
 	{"changed", "owner-changed", NULL, WHY_LIKELY, OWNER_CHANGED, "changed"},
 
@@ -183,24 +279,47 @@ const struct why_rule why_rules[] = {
 	{"oom", "limit-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%resources%' "), "changed"},
 	{"oom", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
 	{"image", "image-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%.image' "), "changed"},
+	{"image", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
+	{"crash", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
+	{"crash", "probe", "pods", WHY_LIKELY,
+		EVENT("AND jget(e.object, '$.reason') = 'Unhealthy' AND (" SAYS_PROBE("Liveness") "OR " SAYS_PROBE("Startup") ") "
+		"AND EXISTS (SELECT 1 FROM " IT(":seq") " AS o, " CONTAINER_STATUSES("o.object")
+		"WHERE jget(" CONTAINER_ENDED ", '$.exitCode') IN (137, 143)) "), "^told"},
 	{"crash", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
+	{"crash", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"unschedulable", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%resources%' "), "changed"},
-	{"evicted", "node-under-pressure", "pods", WHY_LIKELY,
-		"SELECT n.seq, 'had ' || jget(k.value, '$.type') || ': ' || coalesce(jget(k.value, '$.message'), ''), NULL FROM events AS n, "
-		"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node "
-		"AND n.time_ns BETWEEN :ns - 900000000000 AND :ns + 60000000000 AND jget(k.value, '$.type') LIKE '%Pressure' "
-		"AND jget(k.value, '$.status') = 'True' ORDER BY abs(n.time_ns - :ns) LIMIT 1", NULL},
+	{"unschedulable", "made", "pods", WHY_LIKELY,
+		"SELECT e.seq, 'was made', NULL FROM events AS e WHERE e.seq = :first AND e.type = 'ADDED' AND e.origin = 'watch'", "made"},
+	{"evicted", "node-under-pressure", "pods", WHY_LIKELY, UNDER_PRESSURE(""), NULL},
+	{"job-failed", "pod-of-job", "jobs", WHY_LIKELY,
+		"SELECT e.seq, " CONTAINER " || ' ended with exit code ' || jget(" CONTAINER_ENDED ", '$.exitCode') || "
+		"coalesce(' (' || jget(" CONTAINER_ENDED ", '$.reason') || ')', '') || coalesce(': ' || jget(" CONTAINER_ENDED ", '$.message'), ''), NULL "
+		"FROM events AS e, " CONTAINER_STATUSES("e.object") "WHERE e.resource = 'pods' AND e.namespace = :namespace AND e.seq <= :until "
+		"AND e.type <> 'DELETED' AND jget(e.object, '$.metadata.ownerReferences[0].uid') = :uid "
+		"AND jget(" CONTAINER_ENDED ", '$.exitCode') <> 0 ORDER BY e.seq DESC LIMIT 1", "crash"},
+
+	/* ---- why it is not ready ---- */
+	{"not-ready", "node-lost", "pods", WHY_LIKELY, NODE_LOST("AND " NODE_IS_LOST), "node-lost"},
+	{"not-ready", "event", "pods", WHY_CERTAIN, EVENT(IS_WARNING), "^told"},
+	/* Nothing is wrong with it yet. */
+	{"not-ready", "starting", "pods", WHY_LIKELY,
+		"SELECT e.seq, 'was made ' || duration(u.time_ns - :first_ns) || ' before', NULL FROM events AS e, events AS u WHERE e.seq = :first "
+		"AND e.type = 'ADDED' AND e.origin = 'watch' AND u.seq = :until AND u.time_ns - :first_ns < 60000000000", "made"},
+	{"not-ready", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED_WITH_IT, "changed"},
+	{"not-ready", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
+	{"told", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
+	{"told", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED_WITH_IT, "changed"},
+	{"told", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
+	{"warned", "changed", NULL, WHY_LIKELY,
+		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :told " SOON "AND c.type = 'MODIFIED' "
+		"AND c.path LIKE '$.spec%' " NEWEST, "changed"},
+	{"warned", "appeared", NULL, WHY_LIKELY,
+		"SELECT e.seq, 'was made', NULL FROM events AS e WHERE e.seq = :first AND e.type = 'ADDED' AND e.origin = 'watch' "
+		"AND :first_ns > :ns - 900000000000", "made"},
 
 	/* ---- why a node is lost ---- */
-	{"on-lost-node", "node-lost", "pods", WHY_LIKELY,
-		"SELECT n.seq, 'is not ready: ' || " MESSAGE ", NULL FROM events AS n, "
-		"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node "
-		"AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 AND jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True' "
-		"ORDER BY n.seq LIMIT 1", "node-lost"},
-	{"on-lost-node", "node-tainted", "pods", WHY_LIKELY,
-		"SELECT c.seq, 'it ran there, and that repels what does not tolerate it: ' || " FROM_TO ", c.field FROM changes AS c "
-		"WHERE c.resource = 'nodes' AND c.name = :node AND " BEFORE("c") SOON "AND c.path LIKE '$.spec.taints%' "
-		"AND c.new LIKE '%NoExecute%' " NEWEST, "changed"},
+	{"on-lost-node", "node-lost", "pods", WHY_LIKELY, NODE_LOST(""), "node-lost"},
+	{"on-lost-node", "node-tainted", "pods", WHY_LIKELY, NODE_TAINTED(""), "changed"},
 	{"node-lost", "lease-stopped", "nodes", WHY_LIKELY,
 		"SELECT l.seq, 'was renewed for the last time, ' || duration(:ns - l.time_ns) || ' before', NULL FROM events AS l "
 		"WHERE l.resource = 'leases' AND l.namespace = 'kube-node-lease' AND l.name = :name AND l.seq < :seq ORDER BY l.seq DESC LIMIT 1",
@@ -208,28 +327,23 @@ const struct why_rule why_rules[] = {
 
 	/* ---- who refused ---- */
 	{"refused", "quota", NULL, WHY_LIKELY,
-		"SELECT q.seq, 'allows ' || coalesce(jget(q.object, '$.spec.hard'), '?'), NULL FROM objects(:until) AS q, events AS e "
-		"WHERE e.seq = :seq AND q.resource = 'resourcequotas' AND q.namespace = :namespace "
-		"AND e.object LIKE '%exceeded quota: ' || q.name || ',%' LIMIT 1", "changed-quota"},
+		"SELECT q.seq, 'allows ' || coalesce(jget(q.object, '$.spec.hard'), '?'), NULL FROM events AS e, events AS q "
+		"WHERE e.seq = :seq AND q.resource = 'resourcequotas' AND q.namespace = :namespace AND q.type <> 'DELETED' AND " BEFORE("q")
+		"AND e.object LIKE '%exceeded quota: ' || q.name || ',%' ORDER BY q.seq DESC LIMIT 1", "changed-quota"},
 	{"refused", "webhook", NULL, WHY_LIKELY,
 		"SELECT w.seq, 'sends them to ' || coalesce(jget(h.value, '$.clientConfig.service.namespace') || '/' || "
 		"jget(h.value, '$.clientConfig.service.name'), jget(h.value, '$.clientConfig.url'), '?') || ', and refuses them when that fails', NULL "
-		"FROM events AS e, objects(:until) AS w, json_each(coalesce(jget(w.object, '$.webhooks'), '[]')) AS h "
-		"WHERE e.seq = :seq AND w.resource IN ('validatingwebhookconfigurations', 'mutatingwebhookconfigurations') "
-		"AND instr(e.object, 'webhook \\\"' || jget(h.value, '$.name') || '\\\"') LIMIT 1", "changed-webhook"},
+		"FROM events AS e, events AS w, json_each(coalesce(jget(w.object, '$.webhooks'), '[]')) AS h "
+		"WHERE e.seq = :seq AND w.resource IN ('validatingwebhookconfigurations', 'mutatingwebhookconfigurations') AND w.type <> 'DELETED' "
+		"AND " BEFORE("w") "AND instr(e.object, 'webhook \\\"' || jget(h.value, '$.name') || '\\\"') ORDER BY w.seq DESC LIMIT 1", "changed-webhook"},
 	{"changed-quota", "quota-changed", "resourcequotas", WHY_CERTAIN,
-		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.type = 'MODIFIED' "
+		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq AND c.type = 'MODIFIED' "
 		"AND c.path LIKE '$.spec.hard%' " NEWEST, "changed"},
 	{"changed-webhook", "webhook-changed", NULL, WHY_CERTAIN,
 		"SELECT c.seq, CASE WHEN c.path = '$' THEN 'was made' ELSE " FROM_TO " END, c.field FROM changes AS c WHERE c.uid = :uid "
-		"AND c.origin <> 'list' " NEWEST, "changed"},
+		"AND c.seq <= :seq AND c.origin <> 'list' " NEWEST, "changed"},
 
 	/* ---- what Kubernetes itself says, where nothing else is found ---- */
-	{"*", "event", NULL, WHY_CERTAIN,
-		"SELECT e.seq, 'an Event says: ' || coalesce(jget(e.object, '$.reason'), '?') || ': ' || "
-		"coalesce(jget(e.object, '$.message'), jget(e.object, '$.note'), ''), NULL FROM events AS e WHERE e.resource = 'events' "
-		"AND e.namespace = CASE WHEN :namespace = '' THEN 'default' ELSE :namespace END AND e.time_ns BETWEEN :ns - 900000000000 AND :ns + 60000000000 "
-		"AND jget(e.object, '$.type') = 'Warning' "
-		"AND coalesce(jget(e.object, '$.involvedObject.uid'), jget(e.object, '$.regarding.uid')) = :uid ORDER BY e.seq DESC LIMIT 1", NULL},
+	{"*", "event", NULL, WHY_CERTAIN, EVENT(IS_WARNING), NULL},
 	{0},
 };

@@ -9,8 +9,10 @@ else happens meanwhile:
   stepped  its wall clock steps by an hour, back and forth
 """
 
+import collections
 import contextlib
 import os
+import re
 import shutil
 import signal
 import struct
@@ -18,7 +20,7 @@ import subprocess
 import threading
 import time
 
-from lib import churn, cluster, etcd_witness, paths, process, proxy, tape, wait
+from lib import churn, cluster, etcd_witness, kubectl, paths, process, proxy, tape, wait
 
 SEED = 20
 NODES = 6
@@ -47,6 +49,7 @@ class Soak:
         self.failures = []
         self.changes = []
         self.begin_rv = self.end_rv = 0
+        self.cut_off = collections.Counter()  # watches by resource that the server itself ended
         self._say = say
         self._disk = os.path.join(folder, "disk")
         self._clocks = os.path.join(folder, "clocks")
@@ -132,6 +135,7 @@ class Soak:
         self._say(f"soak: {len(self.changes) / took:.0f} changes/s, {self.happened}")
         for name in self.names:
             self._wait_for_end(name)
+        self.cut_off = _watches_cut_off(kubectl.Kubectl(self._kubeconfig, os.path.join(self.folder, "cache")))
 
     def _wait_for_end(self, name):
         """The streams of a server are not in step with each other, so each change is waited for."""
@@ -197,12 +201,18 @@ def _mount(options, where):
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", where], check=True)
 
 
+def _watches_cut_off(ctl):
+    """A server without a processor to spare ends watches whose events wait too long. It counts them by resource."""
+    counted = re.findall(r'^apiserver_terminated_watchers_total\{group="(.*?)",resource="(.*?)"\} (\d+)$', ctl("get", "--raw", "/metrics"), re.M)
+    return collections.Counter({(group, resource): int(count) for group, resource, count in counted})
+
+
 class Kept:
     """What a tape has, to be held against etcd's account, and what its gaps say that it has not."""
 
     def __init__(self, path):
         self.rows = tape.rows(path, "SELECT type, origin, apigroup, resource, namespace, name, uid, rv FROM events")
-        self.gaps = tape.rows(path, "SELECT reason, how_ended, from_rv, to_rv FROM gaps")
+        self.gaps = tape.rows(path, "SELECT resource, apigroup, reason, how_ended, from_rv, to_rv FROM gaps")
         self._have = {(int(r["rv"]), key_of(r)) for r in self.rows if r["rv"]}
 
     def missing(self, changes):
