@@ -199,7 +199,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);
 	if (options->step_ns)
-		player_hold_while(options->player, is_closed, s);
+		player_set_gate(options->player, is_closed, s);
 	return s;
 }
 
