@@ -1,6 +1,5 @@
 /* watch.c: the states of watches and the set of them; see watch.h and watch_internal.h. */
 #include "replayer/serve/fault_act.h"
-#include "replayer/serve/list.h"
 #include "replayer/serve/watch_internal.h"
 
 #include <stdlib.h>
@@ -253,7 +252,7 @@ void watches_each(struct watches *ws, void (*what)(void *context, struct watch *
 
 static bool has_periodic_bookmarks(const struct watch *w)
 {
-	return w->bookmarks && w->state == WATCH_LIVE && !list_is_uncached(w->collection);
+	return w->bookmarks && w->state == WATCH_LIVE && !collection_is_uncached(w->collection);
 }
 
 static void watch_tick(void *context, struct watch *w)

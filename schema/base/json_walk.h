@@ -32,7 +32,7 @@ void json_skip_spaces(struct json_cursor *c);
  * machines write has no white space, so the rest is kept out of the way. */
 static inline char json_peek(struct json_cursor *c)
 {
-	if (__builtin_expect(c->at<c->end && * c->at> ' ', 1))
+	if (__builtin_expect(c->end > c->at && *c->at > ' ', 1))
 		return *c->at;
 	json_skip_spaces(c);
 	return c->at < c->end ? *c->at : 0;
