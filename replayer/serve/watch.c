@@ -9,10 +9,15 @@
 
 /* ---- states ---- */
 
+static bool is_behind(enum watch_state state)
+{
+	return state == WATCH_INITIAL || state == WATCH_HISTORY;
+}
+
 /* The list in which watches of that state are kept; NULL: in none. */
 static struct watch **list_of(struct watch *w, enum watch_state state)
 {
-	if (state == WATCH_INITIAL || state == WATCH_HISTORY)
+	if (is_behind(state))
 		return &w->set->behind;
 	return state == WATCH_WAITING ? &w->set->waiting : NULL;
 }
@@ -34,11 +39,6 @@ static void unlink_from(struct watch **list, struct watch *w)
 		*list = w->next_behind;
 	if (w->next_behind)
 		w->next_behind->previous_behind = w->previous_behind;
-}
-
-static bool is_behind(enum watch_state state)
-{
-	return state == WATCH_INITIAL || state == WATCH_HISTORY;
 }
 
 void watch_enter(struct watch *w, enum watch_state state)

@@ -310,11 +310,10 @@ static const enum fault_verb fault_verbs[VERB_COUNT] = {
 static void ask_faults(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
 	const struct fault_write asked = {.verb = fault_verbs[w->verb],
 		.resource = r,
 		.subresource = w->sub,
-		.aside = builtin_is_lease(group, resource) || builtin_is_event(group, resource),
+		.aside = builtin_is_aside(slice_of(r->apigroup), slice_of(r->resource)),
 		.request = &w->call->fault};
 
 	if (w->call->api->faults)
