@@ -1,6 +1,6 @@
 /*
- * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the levels that
- * somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
+ * json_walk.h: a cursor over JSON text, for json_*.c and json_pair.h. Nobody else includes it. It walks the levels
+ * that somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
  * and say where.
  */
 #ifndef SCHEMA_BASE_JSON_WALK_H
