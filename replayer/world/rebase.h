@@ -36,9 +36,9 @@ void rebase_restart(struct rebase *r, int64_t tape_ns);
 /* The replay is now at that time of the tape. Earlier ones than before are taken for the latest. */
 void rebase_reach(struct rebase *r, int64_t tape_ns);
 
-/* A request comes before the replay has begun. True when none came for long, so that rebase_restart is due:
- * the tape has stood still, and this request is the first to see it. */
-bool rebase_is_stale(struct rebase *r);
+/* A request has come before the replay has begun. Returns true when none had for long, so that rebase_restart is
+ * due: the tape has stood still, and this request is the first to see it. */
+bool rebase_note_request(struct rebase *r);
 
 /* The wall time of a time on the tape, and now. */
 int64_t rebase_time(const struct rebase *r, int64_t tape_ns);

@@ -1,6 +1,6 @@
 /*
- * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the levels that
- * somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
+ * json_walk.h: a cursor over JSON text, for json_*.c and json_pair.h. Nobody else includes it. It walks the levels
+ * that somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
  * and say where.
  */
 #ifndef SCHEMA_BASE_JSON_WALK_H
@@ -32,7 +32,7 @@ void json_skip_spaces(struct json_cursor *c);
  * machines write has no white space, so the rest is kept out of the way. */
 static inline char json_peek(struct json_cursor *c)
 {
-	if (__builtin_expect(c->at<c->end && * c->at> ' ', 1))
+	if (__builtin_expect(c->end > c->at && *c->at > ' ', 1))
 		return *c->at;
 	json_skip_spaces(c);
 	return c->at < c->end ? *c->at : 0;
