@@ -65,16 +65,20 @@ static void leave_turn(struct http_request *r)
 	r->has_turn = false;
 }
 
+/* From now on nothing is heard of it; what is left is to free it. */
+static void bury(struct http_request *r)
+{
+	leave_turn(r);
+	backlog_forget(&r->http->backlog, r);
+	r->phase = PHASE_DEAD;
+}
+
 /* Takes a request out of libcurl. Not from inside libcurl's callbacks. */
 static void detach(struct http_request *r)
 {
-	struct http *h = r->http;
-
 	if (r->phase == PHASE_RUNNING)
-		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
-	leave_turn(r);
-	r->phase = PHASE_DEAD;
-	backlog_forget(&h->backlog, r);
+		curl_multi_remove_handle(r->http->lanes[r->lane].multi, r->easy);
+	bury(r);
 }
 
 static void start_waiting(struct http *h);
@@ -310,9 +314,7 @@ void http_cancel(struct http_request *r)
 	struct http *h = r->http;
 
 	if (h->depth) {
-		backlog_forget(&h->backlog, r);
-		leave_turn(r);
-		r->phase = PHASE_DEAD;
+		bury(r);
 		h->has_dead = true;
 		return;
 	}

@@ -1,5 +1,5 @@
 /*
- * http.h: GET requests to one server, many at a time, on one loop; the only file that knows libcurl.
+ * http.h: GET requests to one server, many at a time, on one loop. libcurl is behind it; others see only its codes.
  *
  * Watches never end by themselves; everything else has connections of its own, so that a list never queues
  * after watches that hold all streams of a connection. Over TLS HTTP/2 is used where the server speaks it,

@@ -49,10 +49,15 @@ struct http {
 	uint64_t taken;          /* pieces of bodies that libcurl gave */
 	unsigned depth;          /* of calls into libcurl */
 	bool has_dead;           /* some request was cancelled inside libcurl */
-	bool held, gated, h1_seen, preparing, closing;
-	bool deaf;              /* no socket is read */
-	size_t enough_bytes;    /* of the backlog: then nothing more is read */
-	struct backlog backlog; /* of bodies that came while gated; owners are requests */
+	bool h1_seen;            /* the server answers in HTTP/1.1: a watch needs a connection of its own */
+	bool preparing;          /* credentials are being got: nothing is started meanwhile */
+	bool closing;
+	/* Whether sockets are read: hear_or_not() makes `deaf` follow from the rest. */
+	bool held;              /* http_hold: no body is taken */
+	bool gated;             /* http_shut_gate: bodies and ends go to the backlog */
+	bool deaf;              /* no socket is read: held, or the backlog has enough */
+	size_t enough_bytes;    /* of the backlog */
+	struct backlog backlog; /* owners are requests */
 	char *base;             /* scheme, authority and path prefix of every URL */
 	char *authority;        /* host:port that is really meant */
 	char *connect_to;       /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
@@ -83,7 +88,9 @@ struct http_request {
 	struct curl_slist *headers;
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
 	uint64_t bytes, head_bytes;
-	bool aborted, header_done, paused;
+	bool aborted;          /* on_body wants no more */
+	bool header_done;      /* that of the answer, not of a 100 Continue */
+	bool paused;           /* libcurl keeps its body until unpause() */
 	bool overdue;          /* a sweep found it so; the next one ends it */
 	bool roomless;         /* the last sweep found no connection that takes it */
 	int64_t moved_mono_ns; /* when libcurl was made to look for a connection again; 0 never */

@@ -271,8 +271,8 @@ static void fetch_some(struct last_words *l)
 
 /* ---- deaths ---- */
 
-/* True the first time, and again for what was forgotten since. */
-static bool is_new(struct last_words *l, const struct pod_log *log)
+/* Remembers the death. True the first time, and again for what was forgotten since. */
+static bool note_death(struct last_words *l, const struct pod_log *log)
 {
 	uint64_t hash = hash_add(hash_add(HASH_EMPTY, log->container_id), log->uid), *slot;
 
@@ -286,18 +286,21 @@ static bool is_new(struct last_words *l, const struct pod_log *log)
 	return true;
 }
 
-static bool is_within_rate(struct last_words *l)
+static bool is_minute_over(const struct last_words *l)
 {
-	int64_t now = clock_mono_ns(l->x->clock);
-
-	if (now - l->minute_mono_ns >= 60 * NS_PER_S) {
-		l->minute_mono_ns = now;
-		l->this_minute = 0;
-	}
-	return l->this_minute++ < MAX_PER_MINUTE;
+	return clock_mono_ns(l->x->clock) - l->minute_mono_ns >= 60 * NS_PER_S;
 }
 
-static const char *why_not(struct last_words *l, const struct pod_log *log)
+static void count_fetch(struct last_words *l)
+{
+	if (is_minute_over(l)) {
+		l->minute_mono_ns = clock_mono_ns(l->x->clock);
+		l->this_minute = 0;
+	}
+	l->this_minute++;
+}
+
+static const char *why_not(const struct last_words *l, const struct pod_log *log)
 {
 	if (slice_is(log->container_id, POD_LOG_NO_ID))
 		return "the cluster gave that container no id";
@@ -305,7 +308,7 @@ static const char *why_not(struct last_words *l, const struct pod_log *log)
 		return "the pod was gone when its death was seen";
 	if (l->waiting >= MAX_WAITING)
 		return "too many others were waiting to be fetched";
-	if (!is_within_rate(l))
+	if (l->this_minute >= MAX_PER_MINUTE && !is_minute_over(l))
 		return "more containers died in that minute than logs are fetched of";
 	return NULL;
 }
@@ -328,6 +331,7 @@ static void enqueue(struct last_words *l, const struct pod_log *log, const struc
 	*l->last = w;
 	l->last = &w->next;
 	l->waiting++;
+	count_fetch(l);
 	fetch_some(l);
 }
 
@@ -353,7 +357,7 @@ static void on_death(void *context, const struct container_death *death)
 	};
 	const char *reason;
 
-	if (!pod_log_is_nameable(&log) || !is_new(l, &log) || !is_news(l, death))
+	if (!pod_log_is_nameable(&log) || !note_death(l, &log) || !is_news(l, death))
 		return;
 	reason = why_not(l, &log);
 	if (reason)

@@ -41,7 +41,6 @@ struct fact {
 
 static void make_facts(const struct pin_facts *f, struct fact facts[FACTS])
 {
-	static const char *const types[] = {"ADDED", "MODIFIED", "DELETED"};
 	const struct event *e = f->event;
 	const struct tape_resource *r = f->resource;
 	char time[TIME_TEXT_BYTES];
@@ -49,7 +48,7 @@ static void make_facts(const struct pin_facts *f, struct fact facts[FACTS])
 		{"KUBETAPE_TAPE", "tape", xstrdup(f->tape)},
 		{"KUBETAPE_PIN", "pin", xstrdup(f->pin)},
 		{"KUBETAPE_WHEN", "when", xstrdup(f->when)},
-		{"KUBETAPE_TYPE", "type", xstrdup(types[e->type])},
+		{"KUBETAPE_TYPE", "type", xstrdup(event_type_name(e->type))},
 		{"KUBETAPE_RESOURCE", "resource",
 			xasprintf("%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup)},
 		{"KUBETAPE_NAMESPACE", "namespace", slice_dup(e->namespace)},

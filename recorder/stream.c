@@ -29,7 +29,14 @@ double recorder_chance(void)
 static const char *state_name(enum stream_state state)
 {
 	static const char *const names[] = {
-		"idle", "listing", "opening", "watching", "probing", "waiting", "stopped"};
+		[STREAM_IDLE] = "idle",
+		[STREAM_LISTING] = "listing",
+		[STREAM_OPENING] = "opening",
+		[STREAM_WATCHING] = "watching",
+		[STREAM_PROBING] = "probing",
+		[STREAM_WAITING] = "waiting",
+		[STREAM_STOPPED] = "stopped",
+	};
 
 	return names[state];
 }
@@ -50,18 +57,18 @@ void stream_fatal(struct stream *s, const struct err *err)
 void stream_tell_settled(struct stream *s)
 {
 	trouble_end(&s->trouble);
-	s->refused = s->missing = false;
-	if (s->told)
+	s->refusal = 0;
+	if (s->told_settled)
 		return;
-	s->told = true;
+	s->told_settled = true;
 	s->x->settled(s->x->owner, s);
 }
 
 void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err)
 {
-	if (s->told || s->told_refused || !answer->status)
+	if (s->told_settled || s->told_refused || !answer->status)
 		return;
-	s->told_refused = s->refused;
+	s->told_refused = stream_is_refused(s);
 	s->x->refused(s->x->owner, answer->status, err);
 }
 
@@ -74,8 +81,9 @@ bool stream_hold(struct stream *s)
 
 void stream_note_status(struct stream *s, const struct http_answer *answer)
 {
-	s->missing = answer->status == 404;
-	s->refused = s->missing || answer->status == 401 || answer->status == 403;
+	bool refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
+
+	s->refusal = refused ? answer->status : 0;
 }
 
 static void take_step(struct stream *s, enum followup_step step)
@@ -103,6 +111,11 @@ static void on_timer(uv_timer_t *timer)
 		stream_settle(s);
 }
 
+void stream_set_timer(struct stream *s, uint64_t ms)
+{
+	uv_timer_start(&s->timer, on_timer, ms, 0);
+}
+
 int64_t stream_plan(struct stream *s, const struct followup *f, int retry_after_s)
 {
 	if (f->pace == PACE_NOW)
@@ -121,7 +134,7 @@ void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns)
 	stream_enter(s, STREAM_WAITING);
 	uv_update_time(s->x->loop); /* a timer counts from there, and a server's wish is no less than that */
 	/* libuv's clock drops the part of a millisecond: one more, so as never to come too early. */
-	uv_timer_start(&s->timer, on_timer, (uint64_t)(delay_ns / NS_PER_MS) + 1, 0);
+	stream_set_timer(s, (uint64_t)(delay_ns / NS_PER_MS) + 1);
 }
 
 static int add_parameter(struct buf *target, const char *name, const char *value, struct err *err)
@@ -149,8 +162,8 @@ static char *make_path(const struct stream *s)
 {
 	bool is_core = *s->group == 0, everywhere = *s->namespace == 0;
 
-	return xasprintf("%s%s%s/%s%s%s/%s", is_core ? "/api" : "/apis/", s->group, is_core ? "" : "",
-		s->version, everywhere ? "" : "/namespaces/", s->namespace, s->resource);
+	return xasprintf("%s%s/%s%s%s/%s", is_core ? "/api" : "/apis/", s->group, s->version,
+		everywhere ? "" : "/namespaces/", s->namespace, s->resource);
 }
 
 static char *make_name(const struct stream *s)
@@ -335,7 +348,7 @@ void stream_check(struct stream *s)
 void stream_kick(struct stream *s)
 {
 	if (s->state == STREAM_WAITING)
-		uv_timer_start(&s->timer, on_timer, 0, 0);
+		stream_set_timer(s, 0);
 }
 
 void stream_new_epoch(struct stream *s)
@@ -413,7 +426,7 @@ uint64_t stream_watch_events(const struct stream *s)
 
 bool stream_is_missing(const struct stream *s)
 {
-	return s->missing && s->state == STREAM_WAITING && known_count(s->ingest.known) > 0;
+	return s->refusal == 404 && s->state == STREAM_WAITING && known_count(s->ingest.known) > 0;
 }
 
 int stream_vanished(struct stream *s, struct err *err)
@@ -439,5 +452,5 @@ int stream_vanished(struct stream *s, struct err *err)
 
 bool stream_is_refused(const struct stream *s)
 {
-	return s->refused;
+	return s->refusal != 0;
 }

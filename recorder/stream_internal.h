@@ -31,8 +31,11 @@ struct watch {
 	int64_t last_byte_mono_ns;
 	uint64_t frame_count;
 	bool suspicious; /* it was found too silent once */
-	bool settled;
-	bool bad_frame, backwards, stalled;
+	bool settled;    /* it gave a frame, or stood for a second */
+	/* Why the stream ended it. */
+	bool bad_frame;                 /* what it sent is no frame */
+	bool backwards;                 /* its resourceVersions went back */
+	bool stalled;                   /* it was too silent twice */
 	char tail_reason[ERR_TEXT_MAX]; /* why a frame was bad */
 	struct buf bad;                 /* its bytes, as they may be kept */
 	struct buf error;               /* the Status of an ERROR event, likewise */
@@ -46,7 +49,7 @@ struct stream {
 
 	enum stream_state state;
 	enum followup_step step; /* after STREAM_WAITING */
-	uv_timer_t timer;
+	uv_timer_t timer;        /* see stream_set_timer */
 	struct http_request *request;
 	struct connection connection;
 	struct buf body;         /* of an error, complete; of a list, its beginning, in case that it is not a
@@ -63,14 +66,15 @@ struct stream {
 	struct listing listing;
 	struct watch watch;
 
-	bool listed;   /* a whole list is on the tape */
-	bool told;     /* the recorder knows that the stream has settled or failed at first */
-	bool no_limit; /* the next list is asked for in one piece */
-	bool refused;  /* the last attempt met 401, 403 or 404 */
-	bool missing;  /* it met 404 */
-	bool told_refused;
-	bool overtaken; /* the last attempt was, by a GOAWAY */
-	bool saw_bookmark, new_epoch, unordered;
+	bool listed;       /* a whole list is on the tape */
+	bool told_settled; /* the recorder knows that the stream stands */
+	bool no_limit;     /* the next list is asked for in one piece */
+	int refusal;       /* 401, 403 or 404 if the last attempt met it, else 0 */
+	bool told_refused; /* the recorder knows of a refusal */
+	bool overtaken;    /* the last attempt was, by a GOAWAY */
+	bool saw_bookmark; /* in any watch: silence means something then */
+	bool new_epoch;    /* the next list begins another life of the cluster */
+	bool unordered;    /* its resourceVersions went back too often to mean anything */
 	uint64_t watch_events;
 	double rate; /* events a second of the last watch that was long enough to measure */
 	bool rate_known;
@@ -81,6 +85,9 @@ struct stream {
 
 /* The only place where the state changes. */
 void stream_enter(struct stream *s, enum stream_state state);
+
+/* When it fires, a stream that waits takes its next step, and a watch that stands settles. */
+void stream_set_timer(struct stream *s, uint64_t ms);
 
 /* Goes on as the follow-up says, now or after a delay; returns the delay in ns. */
 int64_t stream_plan(struct stream *s, const struct followup *f, int retry_after_s);
@@ -123,7 +130,8 @@ int stream_put_mark(struct stream *s, struct tape_mark *mark, struct err *err) M
 /* Reports the settled state once. */
 void stream_tell_settled(struct stream *s);
 
-/* Reports the first refusal of a stream that has not settled, once. */
+/* Reports an answer that is not a list to the recorder, unless the stream has settled before, or a refusal was
+ * reported. */
 void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err);
 
 /* Accounts for what the stream holds of frames and items that are not whole. False: it is too much for all

@@ -240,7 +240,7 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
 	if (*since)
 		err_suffix(&err, err.code, "%s", since);
-	if (is_news && (s->told || may_pass(answer)))
+	if (is_news && (s->told_settled || may_pass(answer)))
 		notices_say(s->x->notices, now, LOG_LEVEL_WARN, s->name, "cannot list", err.text);
 	err_prefix(&err, err.code, "cannot list %s", s->name);
 	stream_tell_refused(s, answer, &err);

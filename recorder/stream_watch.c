@@ -181,14 +181,6 @@ static int take_frame(void *context, struct slice line)
 
 /* ---- the request ---- */
 
-static void on_timer(uv_timer_t *timer)
-{
-	struct stream *s = timer->data;
-
-	if (s->state == STREAM_WATCHING)
-		stream_settle(s);
-}
-
 static void on_header(void *context, const struct http_answer *answer)
 {
 	struct stream *s = context;
@@ -197,7 +189,7 @@ static void on_header(void *context, const struct http_answer *answer)
 		return;
 	stream_enter(s, STREAM_WATCHING);
 	s->watch.open_mono_ns = s->watch.last_byte_mono_ns = clock_mono_ns(s->x->clock);
-	uv_timer_start(&s->timer, on_timer, SETTLE_NS / NS_PER_MS, 0);
+	stream_set_timer(s, SETTLE_NS / NS_PER_MS);
 }
 
 /* One that is not whole, and will not be. */
@@ -357,7 +349,7 @@ static int error_code(struct stream *s)
 
 /* A server closes a connection that nobody has used for a while, and our request was on its way. It is as
  * good as not asked, and there is nothing to wait for; but twice in a row is no chance. */
-static bool was_overtaken(struct stream *s, const struct http_answer *answer)
+static bool note_overtaken(struct stream *s, const struct http_answer *answer)
 {
 	bool before = s->overtaken;
 
@@ -373,7 +365,7 @@ static struct followup stream_watch_judge(
 		.settled = s->watch.settled,
 		.bad_frame = s->watch.bad_frame,
 		.backwards = s->watch.backwards,
-		.overtaken = was_overtaken(s, answer),
+		.overtaken = note_overtaken(s, answer),
 		.http_status = answer->status,
 		.error_code = error_code(s),
 		.error_reason = error.len ? error_reason : NULL,
@@ -520,7 +512,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	end.error_status = w->error.len ? buf_slice(&w->error) : buf_slice(&s->body);
 	if (end.next_delay_ns > 0)
 		tell_trouble(s, answer, end.reason, end.next_delay_ns);
-	if (s->refused)
+	if (stream_is_refused(s))
 		tell_refused(s, answer);
 	count_reconnect(s);
 	measure_rate(s, answer);

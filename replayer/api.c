@@ -17,7 +17,6 @@
 #include "replayer/serve/unrecorded.h"
 #include "replayer/serve/watch.h"
 #include "replayer/write/write.h"
-#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -94,18 +93,6 @@ static bool shows_object(struct api_call *call)
 	return is_pod && slice_is(p->subresource, "ephemeralcontainers");
 }
 
-/* The doings of running containers, which a recording does not hold. */
-static bool is_stream(struct slice subresource)
-{
-	static const char *const streams[] = {"exec", "attach", "portforward", "proxy"};
-
-	for (size_t i = 0; i < COUNT_OF(streams); i++) {
-		if (slice_is(subresource, streams[i]))
-			return true;
-	}
-	return false;
-}
-
 static bool is_log(const struct api_call *call, const struct collection *c)
 {
 	const struct api_path *p = &call->path;
@@ -122,7 +109,7 @@ static void refuse_subresource(struct api_call *call, const struct collection *c
 
 	if (verb_is_write(call->verb) && call->verb != VERB_CREATE && !slice_is(name, "proxy"))
 		status_no_method(&st);
-	else if (is_stream(name))
+	else if (subresource_is_talk(name))
 		status_set(&st, 403, "Forbidden", "%.*s is not possible in a recording", (int)name.len,
 			name.ptr);
 	else if (slice_is(name, "finalize") && slice_is(p->resource, "namespaces"))
@@ -201,7 +188,7 @@ static void serve_resource(struct api_call *call)
 	c = collection_find(call);
 	if (!c || !c->served || !path_fits(call, c)) {
 		refuse_unknown(call, c);
-	} else if (is_stream(p->subresource)) {
+	} else if (subresource_is_talk(p->subresource)) {
 		refuse_subresource(call, c);
 	} else if (verb_is_write(call->verb)) {
 		write_serve(call, c);
@@ -313,14 +300,8 @@ static bool is_doing(const struct api_call *call)
 /* The API server's flow control looks at every request but those that stream what containers do. */
 static void tell_flow(struct api_call *call)
 {
-	static const char *const unseen[] = {"attach", "exec", "log", "portforward", "proxy"};
-
-	if (control_is_asked(call))
+	if (control_is_asked(call) || subresource_is_bytes(call->path.subresource))
 		return;
-	for (size_t i = 0; i < COUNT_OF(unseen); i++) {
-		if (slice_is(call->path.subresource, unseen[i]))
-			return;
-	}
 	call->x->more_headers = flow_control_headers(&call->api->flow, call->api->world);
 	call->x->more_header_count = FLOW_HEADERS;
 }

@@ -216,11 +216,10 @@ static int put_notice(const struct deck *d, struct buf *to, struct err *err)
 
 static int put_stop(const struct deck *d, struct buf *to, struct err *err)
 {
-	static const char *const states[] = {"none", "ahead", "reached", "failed"};
 	struct player_stop stop = player_stop(d->player);
 
 	return buf_printf(to, err, ",\"stop\":{\"number\":%llu,\"state\":\"%s\"}}",
-		(unsigned long long)stop.number, states[stop.state]);
+		(unsigned long long)stop.number, player_stop_state_name(stop.state));
 }
 
 static int put_view(const struct deck *d, struct buf *to, struct err *err)
@@ -236,15 +235,15 @@ int deck_show(struct deck *d, struct err *err)
 
 int deck_status(const struct deck *d, struct buf *to, struct err *err)
 {
-	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
 	char at[TIME_TEXT_BYTES], now[TIME_TEXT_BYTES], speed[32] = "\"max\"";
 	int64_t tape_ns, mono_ns = player_anchor(d->player, &tape_ns);
 	int rc;
 
 	if (player_speed(d->player) != SPEED_MAX)
 		snprintf(speed, sizeof(speed), "%g", player_speed(d->player));
-	rc = buf_printf(
-		to, err, "{\"state\":\"%s\",\"speed\":%s,\"tape\":", states[player_state(d->player)], speed);
+	rc = buf_printf(to, err,
+		"{\"state\":\"%s\",\"speed\":%s,\"tape\":", player_state_name(player_state(d->player)),
+		speed);
 	if (rc == 0)
 		rc = json_escape(slice_of(d->path), to, err);
 	if (rc == 0)

@@ -74,7 +74,6 @@ static void add_event(const struct deck *d, struct buf *to)
 
 static void draw(struct keys *k)
 {
-	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
 	const struct deck *d = k->deck;
 	char line[LINE_MAX_LEN], now[TIME_TEXT_BYTES], speed[32] = "max", late[TIME_TEXT_BYTES];
 	struct buf event;
@@ -87,7 +86,7 @@ static void draw(struct keys *k)
 	add_event(d, &event);
 	snprintf(line, sizeof(line),
 		"%s  %.19s  event %llu of %llu%.*s  %s  %zu watches  %llu sent%s%s  (? keys)",
-		states[player_state(d->player)], now, (unsigned long long)d->world->seq,
+		player_state_name(player_state(d->player)), now, (unsigned long long)d->world->seq,
 		(unsigned long long)d->until_seq, (int)event.len, event.ptr ? event.ptr : "", speed,
 		watches_running(d->watches), (unsigned long long)k->run->events,
 		k->run->late.count ? ", p99 late " : "", k->run->late.count ? late : "");

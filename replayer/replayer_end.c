@@ -50,7 +50,7 @@ void replayer_on_child_exit(void *context, int exit_code)
 	struct replayer *r = context;
 	bool as_asked = r->asked && exit_code == 128 + (r->options->kill ? SIGKILL : SIGTERM);
 
-	if (replayer_was_killed(r))
+	if (replayer_restart_on_exit(r))
 		return;
 	if (!r->ended_by)
 		r->ended_by = "command";

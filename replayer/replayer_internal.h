@@ -51,8 +51,13 @@ struct replayer {
 	struct child *child;          /* NULL: none, or none now */
 	struct child_options command; /* as it is started, and started again */
 	struct probe *probe;          /* NULL: none is asked */
-	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
-	struct keys *keys; /* NULL: no terminal */
+	enum {
+		COMMAND_RUNS,
+		COMMAND_DIES,       /* was killed, and has not ended yet */
+		COMMAND_DIED,       /* has ended, and is to be started later */
+		COMMAND_IS_AWAITED, /* as COMMAND_DIES, and is to be started as soon as it has ended */
+	} restart;                  /* diagram in replayer_restart.c */
+	struct keys *keys;          /* NULL: no terminal */
 	struct api api;
 	struct view_desk view_desk;
 	struct viewer *viewer; /* NULL: nobody asked for it */
@@ -94,8 +99,8 @@ void replayer_probe_close(struct replayer *r);
 /* For fault_act_command: the context is the replayer. */
 bool replayer_kill_command(void *replayer);
 void replayer_start_command(void *replayer);
-/* Whether that end is one that a restart wanted. */
-bool replayer_was_killed(struct replayer *r);
+/* The command has ended. True if a restart wanted that: then it is started, or will be. */
+bool replayer_restart_on_exit(struct replayer *r);
 
 /* Reports what happened: the report, and failures to meet the options. */
 int replayer_report(struct replayer *r, struct err *err) MUST_CHECK;

@@ -44,7 +44,7 @@ void replayer_start_command(void *context)
 		r->restart = COMMAND_IS_AWAITED;
 }
 
-bool replayer_was_killed(struct replayer *r)
+bool replayer_restart_on_exit(struct replayer *r)
 {
 	if (r->restart == COMMAND_IS_AWAITED && !r->asked)
 		replayer_restart_start(r);

@@ -29,16 +29,17 @@ struct settle {
 			     not */
 	bool told;
 	/* Of lock-step. */
-	bool closed, warned;
+	bool shut, warned; /* the gate of the player */
 	uint64_t asked;
-	int64_t closed_ns, idle_ns; /* since when; and since when nobody did anything */
-	int64_t doing_ns;           /* when something was sent or written the last time */
+	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
+	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
 	int64_t still_ns; /* since when nobody did anything, and the clock ran */
 	int64_t told_ns;  /* when such a moment was told */
 };
 
-static bool is_busy(struct settle *s)
+/* Whether anybody did something since the last look. */
+static bool note_doings(struct settle *s)
 {
 	const struct run *run = s->options.run;
 	const struct doings now = {run->events, run->watches, run->work, watches_running(s->options.watches)};
@@ -49,17 +50,26 @@ static bool is_busy(struct settle *s)
 	return moved || run->under_way;
 }
 
-static bool is_closed(void *settle)
+/* Whether anybody asked for something since the last look. */
+static bool note_asked(struct settle *s)
 {
-	return ((struct settle *)settle)->closed;
+	bool asked = s->options.run->asked != s->asked;
+
+	s->asked = s->options.run->asked;
+	return asked;
+}
+
+static bool is_shut(void *settle)
+{
+	return ((struct settle *)settle)->shut;
 }
 
 void settle_sent(struct settle *s)
 {
 	if (!s || !s->options.step_ns)
 		return;
-	s->closed = true;
-	s->closed_ns = s->idle_ns = clock_mono_ns(&clock_system);
+	s->shut = true;
+	s->shut_ns = s->idle_ns = clock_mono_ns(&clock_system);
 }
 
 static void warn_once(struct settle *s)
@@ -71,12 +81,10 @@ static void warn_once(struct settle *s)
 }
 
 /* Whether the command is at work on what it has been sent. It is looked at only when nothing else has moved. */
-static bool is_at_work(struct settle *s, bool doing, int64_t now_ns)
+static bool is_at_work(const struct settle *s, bool doing, int64_t now_ns)
 {
 	const struct settle_options *o = &s->options;
 
-	if (doing)
-		s->doing_ns = now_ns;
 	return !doing && o->is_awake && now_ns - s->doing_ns < AWAKE_MAX && o->is_awake(o->context);
 }
 
@@ -93,27 +101,22 @@ static void tell_of_moment(struct settle *s, int64_t now_ns)
 	s->options.moment(s->options.context);
 }
 
-/* In lock-step: once for each step, which it ends. True while somebody asks. */
-static bool is_told_of_moment(struct settle *s, int64_t now_ns)
-{
-	if (s->told_ns < s->closed_ns)
-		tell_of_moment(s, now_ns);
-	return is_asking(s);
-}
-
+/* In lock-step. The moment that ends a step is told once, and somebody may ask for a while then. */
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
 	if (busy)
 		s->idle_ns = now_ns;
-	if (!s->closed)
+	if (!s->shut)
 		return;
-	if (now_ns - s->closed_ns >= STEP_MAX)
+	if (now_ns - s->shut_ns >= STEP_MAX)
 		warn_once(s);
 	else if (now_ns - s->idle_ns < s->options.step_ns)
 		return;
-	if (is_told_of_moment(s, now_ns))
+	if (s->told_ns < s->shut_ns)
+		tell_of_moment(s, now_ns);
+	if (is_asking(s))
 		return;
-	s->closed = false;
+	s->shut = false;
 	player_nudge(s->options.player);
 }
 
@@ -125,16 +128,10 @@ static void look_for_moment(struct settle *s, bool still, int64_t now_ns)
 		tell_of_moment(s, now_ns);
 }
 
-/* Whether it waits, with somebody to wait for, and since when. */
-static bool is_waiting(struct settle *s, enum player_state state, int64_t now_ns)
+/* Whether it waits, with somebody to wait for. */
+static bool is_waiting(const struct settle *s, enum player_state state)
 {
-	bool waiting = (state == PLAYER_WAITING && s->last.running) || (state == PLAYER_ENDED && !s->told);
-
-	if (!waiting)
-		s->begun_ns = 0;
-	else if (!s->begun_ns)
-		s->begun_ns = now_ns;
-	return waiting;
+	return (state == PLAYER_WAITING && s->last.running) || (state == PLAYER_ENDED && !s->told);
 }
 
 static void go_on(struct settle *s, enum player_state state, bool in_time)
@@ -153,28 +150,40 @@ static void go_on(struct settle *s, enum player_state state, bool in_time)
 	s->options.quiet(s->options.context, in_time);
 }
 
+/* Before the clock runs, and at the end. */
+static void look_for_quiet(struct settle *s, enum player_state state, int64_t now_ns)
+{
+	if (!is_waiting(s, state)) {
+		s->begun_ns = 0;
+		return;
+	}
+	if (!s->begun_ns)
+		s->begun_ns = now_ns;
+	if (now_ns - s->since_ns >= s->options.quiet_ns)
+		go_on(s, state, true);
+	else if (s->options.limit_ns && now_ns - s->begun_ns >= s->options.limit_ns)
+		go_on(s, state, false);
+}
+
 static void on_look(uv_timer_t *timer)
 {
 	struct settle *s = timer->data;
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
-	bool busy = is_busy(s), asked = s->options.run->asked != s->asked;
-	bool sending = !watches_are_at_rest(s->options.watches);
-	bool at_work = is_at_work(s, busy || sending, now_ns), still;
+	bool busy = note_doings(s), asked = note_asked(s);
+	bool doing = busy || !watches_are_at_rest(s->options.watches), at_work, still;
 
-	s->asked = s->options.run->asked;
-	look_at_step(s, busy || sending || asked || at_work, now_ns);
-	still = !busy && watches_all_live(s->options.watches) && !at_work && !s->closed &&
+	if (doing)
+		s->doing_ns = now_ns;
+	at_work = is_at_work(s, doing, now_ns);
+	look_at_step(s, doing || asked || at_work, now_ns);
+	still = !busy && watches_all_live(s->options.watches) && !at_work && !s->shut &&
 		!player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);
 	if (!still || state == PLAYER_RUNNING || is_asking(s))
 		s->since_ns = now_ns;
-	if (!s->options.quiet_ns || !is_waiting(s, state, now_ns))
-		return;
-	if (now_ns - s->since_ns >= s->options.quiet_ns)
-		go_on(s, state, true);
-	else if (s->options.limit_ns && now_ns - s->begun_ns >= s->options.limit_ns)
-		go_on(s, state, false);
+	if (s->options.quiet_ns)
+		look_for_quiet(s, state, now_ns);
 }
 
 /* Of the times that are looked out for. */
@@ -199,7 +208,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);
 	if (options->step_ns)
-		player_hold_while(options->player, is_closed, s);
+		player_set_gate(options->player, is_shut, s);
 	return s;
 }
 

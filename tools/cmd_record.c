@@ -4,7 +4,6 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
-#include "schema/tape/new_tape.h"
 #include "schema/tape/segment.h"
 #include "tools/audit/audit_beside.h"
 #include "tools/cli/store_options.h"
@@ -143,7 +142,7 @@ static int record_check(const struct record_values *v, const struct operands *op
 	if (!v->output && v->estimate == NO_DURATION)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
 	if (v->output && (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
-				 new_tape_refuse_file(v->output, err)))
+				 segment_refuse_file_name(v->output, err)))
 		return ERR_USAGE;
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");

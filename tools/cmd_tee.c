@@ -2,7 +2,7 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
-#include "schema/tape/new_tape.h"
+#include "schema/tape/segment.h"
 #include "tools/cli/tape_limits.h"
 #include "tools/commands.h"
 #include "tools/sweep/run_beside.h"
@@ -96,7 +96,7 @@ static int tee_check(const struct tee_values *v, const struct operands *operands
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
 	if (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
-		new_tape_refuse_file(v->output, err))
+		segment_refuse_file_name(v->output, err))
 		return ERR_USAGE;
 	if (operands->child && !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command after '--'");

@@ -107,10 +107,12 @@ const struct fault_keys fault_where_keys = {"where", where_keys, COUNT_OF(where_
 const struct fault_keys fault_what_keys = {"what", what_keys, COUNT_OF(what_keys)};
 
 const struct fault_shape fault_when_shapes[FAULT_TRIGGERS] = {
-	{"at", "", "", false, "at a point of the tape", FAULT_AT_NOTHING},
-	{"event", "nth every moment", "", false, "at an event", FAULT_AT_NOTHING},
-	{"connection", "events after", "", false, "at a watch that a client opens", FAULT_AT_NOTHING},
-	{"write", "nth every moment since await", "", false, "at a write", FAULT_AT_NOTHING},
+	[FAULT_AT_POSITION] = {"at", "", "", false, "at a point of the tape", FAULT_AT_NOTHING},
+	[FAULT_AT_EVENT] = {"event", "nth every moment", "", false, "at an event", FAULT_AT_NOTHING},
+	[FAULT_AT_CONNECTION] = {"connection", "events after", "", false, "at a watch that a client opens",
+		FAULT_AT_NOTHING},
+	[FAULT_AT_WRITE] = {"write", "nth every moment since await", "", false, "at a write",
+		FAULT_AT_NOTHING},
 };
 
 const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {

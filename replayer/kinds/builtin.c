@@ -69,3 +69,8 @@ bool builtin_is_event(struct slice group, struct slice resource)
 {
 	return slice_is(resource, "events") && (group.len == 0 || slice_is(group, "events.k8s.io"));
 }
+
+bool builtin_is_aside(struct slice group, struct slice resource)
+{
+	return builtin_is_lease(group, resource) || builtin_is_event(group, resource);
+}

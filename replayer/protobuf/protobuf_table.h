@@ -1,6 +1,6 @@
 /*
  * protobuf_table.h: how every built-in kind looks in protobuf and in JSON. The table (protobuf_table.c) is
- * generated from the Go types by tools/protobuf; protobuf.c and protobuf_names.c read it, and nobody else.
+ * generated from the Go types by tools/protobuf; the protobuf*.c beside it read it.
  *
  * A message is a run of rows in the order in which Go prints their fields. Types that look alike (most of a
  * group's versions do) share a message.

@@ -1,6 +1,8 @@
 /* api_path.c: see api_path.h. */
 #include "replayer/request/api_path.h"
 
+#include "schema/base/count_of.h"
+
 #define SEGMENTS_MAX 10 /* the last one takes what is left */
 
 struct segments {
@@ -90,4 +92,20 @@ void api_path_parse(struct slice path, struct api_path *ret)
 		read_resource(&s, at, ret);
 	if (ret->kind == API_PATH_RESOURCE && ret->resource.len == 0)
 		ret->kind = API_PATH_BAD;
+}
+
+bool subresource_is_talk(struct slice subresource)
+{
+	static const char *const words[] = {"exec", "attach", "portforward", "proxy"};
+
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		if (slice_is(subresource, words[i]))
+			return true;
+	}
+	return false;
+}
+
+bool subresource_is_bytes(struct slice subresource)
+{
+	return slice_is(subresource, "log") || subresource_is_talk(subresource);
 }

@@ -33,4 +33,9 @@ struct api_path {
 /* The path without its query, decoded (query.h). */
 void api_path_parse(struct slice path, struct api_path *ret);
 
+/* Subresources that are no objects: what running containers and servers do while somebody talks to them (exec, attach,
+ * portforward, proxy); and those with log, whose answer is bytes as well. */
+bool subresource_is_talk(struct slice subresource);
+bool subresource_is_bytes(struct slice subresource);
+
 #endif

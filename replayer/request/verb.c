@@ -1,19 +1,23 @@
 /* verb.c: see verb.h. */
 #include "replayer/request/verb.h"
 
+/* How faults see a request, and of writes, which kind of write; the options that come with it. */
 static const struct verb_row {
 	const char *name;
-	bool is_write;
+	enum fault_request_kind seen_as;
+	enum fault_verb written_as;
+	const char *options;
 } rows[VERB_COUNT] = {
-	[VERB_NONE] = {"", false},
-	[VERB_GET] = {"get", false},
-	[VERB_LIST] = {"list", false},
-	[VERB_WATCH] = {"watch", false},
-	[VERB_CREATE] = {"create", true},
-	[VERB_UPDATE] = {"update", true},
-	[VERB_PATCH] = {"patch", true},
-	[VERB_DELETE] = {"delete", true},
-	[VERB_DELETE_COLLECTION] = {"deletecollection", true},
+	[VERB_NONE] = {"", FAULT_OTHER, FAULT_VERBS, NULL},
+	[VERB_GET] = {"get", FAULT_GET, FAULT_VERBS, NULL},
+	[VERB_LIST] = {"list", FAULT_LIST, FAULT_VERBS, NULL},
+	[VERB_WATCH] = {"watch", FAULT_WATCH, FAULT_VERBS, NULL},
+	[VERB_CREATE] = {"create", FAULT_WRITE, FAULT_CREATE, "CreateOptions"},
+	[VERB_UPDATE] = {"update", FAULT_WRITE, FAULT_UPDATE, "UpdateOptions"},
+	[VERB_PATCH] = {"patch", FAULT_WRITE, FAULT_PATCH, "PatchOptions"},
+	[VERB_DELETE] = {"delete", FAULT_WRITE, FAULT_DELETE, "DeleteOptions"},
+	[VERB_DELETE_COLLECTION] = {"deletecollection", FAULT_WRITE, FAULT_DELETE_COLLECTION,
+		"DeleteOptions"},
 };
 
 enum verb verb_decide(struct slice method, const struct api_path *path, const struct query *query)
@@ -54,5 +58,20 @@ enum verb verb_find(struct slice name)
 
 bool verb_is_write(enum verb verb)
 {
-	return rows[verb].is_write;
+	return rows[verb].seen_as == FAULT_WRITE;
+}
+
+enum fault_request_kind verb_fault_kind(enum verb verb)
+{
+	return rows[verb].seen_as;
+}
+
+enum fault_verb verb_fault_verb(enum verb verb)
+{
+	return rows[verb].written_as;
+}
+
+const char *verb_options(enum verb verb)
+{
+	return rows[verb].options;
 }

@@ -4,15 +4,15 @@
  *
  * To add a verb:
  *   a row in verb.c, and what answers it: serve_resource() of api.c or, for a write, write_do() of write/write.c;
- *   its line in `kinds` of serve/fault_answer.c, which says how faults see it; for a write, its line in
- *   `fault_verbs` of write/write.c, too, and its word in FAULT_VERB_WORDS (fault/fault_keys.h), with
- *   `make fault-schema`, and in `kinds` of write/write_options.c;
+ *   for a write, also a constant in enum fault_verb (fault/fault_rule.h) and its word in FAULT_VERB_WORDS
+ *   (fault/fault_keys.h), on which a test insists, with `make fault-schema`;
  *   its name where verbs are listed: FORMAT.md section 9, docs/tables.md, WRITES.md, FAULTS.md, and the sentences
  *   that say what was expected. `git grep -w deletecollection` finds them all.
  */
 #ifndef REPLAYER_VERB_H
 #define REPLAYER_VERB_H
 
+#include "replayer/fault/fault_rule.h"
 #include "replayer/request/api_path.h"
 #include "replayer/request/query.h"
 
@@ -39,5 +39,12 @@ enum verb verb_find(struct slice name);
 
 /* Changes something: create, update, patch, delete, deletecollection. */
 bool verb_is_write(enum verb verb);
+
+/* How faults see such a request, and such a write; FAULT_VERBS for what is no write. */
+enum fault_request_kind verb_fault_kind(enum verb verb);
+enum fault_verb verb_fault_verb(enum verb verb);
+
+/* The kind of the options that a write takes, as "CreateOptions"; NULL for what is no write. */
+const char *verb_options(enum verb verb);
 
 #endif

@@ -169,15 +169,13 @@ struct slice run_request_body(const struct run_request *request)
 
 static void run_store(struct run *r, const struct run_pending *p, int64_t out_ns)
 {
-	static const char *const types[] = {
-		[EVENT_ADDED] = "ADDED", [EVENT_MODIFIED] = "MODIFIED", [EVENT_DELETED] = "DELETED"};
 	bool due = p->due_ns != RUN_NO_TIME;
 
 	if (p->seq == p->client->seen_seq)
 		p->client->seen_ns = out_ns;
 	run_file_delivery(r->file, &(struct run_delivery_row){.request = p->request,
 					   .seq = p->seq,
-					   .type = slice_of(types[p->type]),
+					   .type = slice_of(event_type_name(p->type)),
 					   .due_ns = due ? wall_of(r, p->due_ns) : RUN_NO_TIME,
 					   .out_ns = wall_of(r, out_ns)});
 }

@@ -254,7 +254,7 @@ static bool pass_moment(struct seen *s)
 {
 	struct told *t = &s->tolds[s->moments[s->at].of];
 
-	if (player_is_closed(s->place.player) || waits(s) || clock_mono_ns(&clock_system) < end_wait_ns(s))
+	if (player_gate_is_shut(s->place.player) || waits(s) || clock_mono_ns(&clock_system) < end_wait_ns(s))
 		return false;
 	if (t->running && !seen_watch_send(t->running)) /* what was due before */
 		return false;

@@ -59,14 +59,6 @@ static enum event_type type_of(const struct seen_frame *f)
 	return f->type == 'D' ? EVENT_DELETED : EVENT_ADDED;
 }
 
-static const char *word_of(const struct seen_frame *f)
-{
-	static const char *const words[] = {
-		[EVENT_ADDED] = "ADDED", [EVENT_MODIFIED] = "MODIFIED", [EVENT_DELETED] = "DELETED"};
-
-	return words[type_of(f)];
-}
-
 static void note_event(struct seen_watch *w, const struct seen_frame *f, struct slice object)
 {
 	struct run *run = w->seen->place.run;
@@ -94,7 +86,7 @@ static struct blob *read_frame(
 		if (tape_object(w->seen->tape, f->seq, &object, err))
 			return NULL;
 		note_event(w, f, object);
-		return json_frame(word_of(f), object);
+		return json_frame(event_type_name(type_of(f)), object);
 	}
 	if (run_seen_frame(w->seen->run_seen, f, &text, keep, err))
 		return NULL;

@@ -2,7 +2,6 @@
 #include "replayer/serve/ahead.h"
 
 #include "replayer/serve/fault_act.h"
-#include "replayer/serve/list.h"
 #include "replayer/world/player.h"
 #include "replayer/world/reach.h"
 #include "schema/base/clock.h"
@@ -62,7 +61,7 @@ bool ahead_is_awaited(const struct api_call *call, const struct collection *c, u
  * pause. */
 int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv, struct status *st)
 {
-	bool is_awaited = ahead_is_awaited(call, c, rv), has_cache = !list_is_uncached(c);
+	bool is_awaited = ahead_is_awaited(call, c, rv), has_cache = !collection_is_uncached(c);
 	bool has_hint = is_awaited && (has_cache || call->verb == VERB_WATCH);
 
 	call->awaited_rv = is_awaited && has_cache && !call->has_waited ? rv : 0;

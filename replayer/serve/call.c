@@ -126,7 +126,7 @@ static int64_t time_now(struct api *api)
 
 	if (!rebase)
 		return player_tape_ns(api->player);
-	if (player_state(api->player) == PLAYER_WAITING && rebase_is_stale(rebase))
+	if (player_state(api->player) == PLAYER_WAITING && rebase_note_request(rebase))
 		world_rebase(api->world, player_tape_ns(api->player));
 	return rebase_now(rebase);
 }

@@ -15,19 +15,6 @@
 
 /* ---- what is asked ---- */
 
-/* How faults see a verb; what is not named here is neither read nor written. */
-static const enum fault_request_kind kinds[VERB_COUNT] = {
-	[VERB_NONE] = FAULT_OTHER,
-	[VERB_GET] = FAULT_GET,
-	[VERB_LIST] = FAULT_LIST,
-	[VERB_WATCH] = FAULT_WATCH,
-	[VERB_CREATE] = FAULT_WRITE,
-	[VERB_UPDATE] = FAULT_WRITE,
-	[VERB_PATCH] = FAULT_WRITE,
-	[VERB_DELETE] = FAULT_WRITE,
-	[VERB_DELETE_COLLECTION] = FAULT_WRITE,
-};
-
 static struct slice bearer_of(const struct http_request *r)
 {
 	static const char scheme[] = "bearer ";
@@ -96,7 +83,7 @@ void fault_act_describe(struct api_call *call)
 	const struct api_path *p = &call->path;
 	const struct collection *c = p->kind == API_PATH_RESOURCE ? collection_find(call) : NULL;
 
-	call->fault = (struct fault_request){.kind = kinds[call->verb],
+	call->fault = (struct fault_request){.kind = verb_fault_kind(call->verb),
 		.resource = c ? &c->resource : NULL,
 		.namespace = p->namespace,
 		.user_agent = http_header_find(call->request, "User-Agent"),

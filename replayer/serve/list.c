@@ -41,12 +41,6 @@ struct chosen_state {
 	uint64_t rv;
 };
 
-bool list_is_uncached(const struct collection *c)
-{
-	return strcmp(c->resource.resource, "events") == 0 &&
-	       (!*c->resource.apigroup || strcmp(c->resource.apigroup, "events.k8s.io") == 0);
-}
-
 static int parse_rv(const struct list_options *o, uint64_t *ret, struct status *st)
 {
 	char *problem;
@@ -165,7 +159,7 @@ static int choose_state(struct api_call *call, struct collection *c, struct list
 		return status_bad_request(
 			st, "specifying resource version is not allowed when using continue");
 	/* "Any version" is answered from the cache, which does not know pages. */
-	if (*o->rv && rv == 0 && !list_is_uncached(c))
+	if (*o->rv && rv == 0 && !collection_is_uncached(c))
 		o->limit = 0;
 	if (*o->continue_token)
 		return choose_for_token(call, c, ret_token, ret, st);
@@ -216,7 +210,7 @@ static void set_token(struct list_answer *a, struct slice namespace, struct slic
 								namespace.ptr, (int)name.len, name.ptr);
 
 	a->token = continue_token_make(
-		(int64_t)a->meta.rv, slice_of(key), !list_is_uncached(a->view.collection));
+		(int64_t)a->meta.rv, slice_of(key), !collection_is_uncached(a->view.collection));
 	a->meta.continue_token = a->token;
 	free(key);
 }
@@ -539,7 +533,7 @@ static int check_get_version(struct api_call *call, const struct collection *c, 
 	int rc = 0;
 
 	if (*text && !rv_parse(text, &rv, &problem))
-		rc = list_is_uncached(c)
+		rc = collection_is_uncached(c)
 			     ? status_bad_request(st,
 				       "invalid resource version: resourceVersion: Invalid value: "
 				       "\"%s\": %s",

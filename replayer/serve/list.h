@@ -20,7 +20,4 @@ int list_older_version(
 size_t list_page_begin(
 	const struct live_set *set, struct slice namespace, const struct continue_token *token, size_t begin);
 
-/* Events are kept without a cache by the API server, which shows in a few places. */
-bool list_is_uncached(const struct collection *c);
-
 #endif

@@ -97,8 +97,7 @@ static bool may_be_unrecorded(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 
-	return verb_is_write(call->verb) || builtin_is_lease(p->group, p->resource) ||
-	       builtin_is_event(p->group, p->resource) || !has_discovery(call);
+	return verb_is_write(call->verb) || builtin_is_aside(p->group, p->resource) || !has_discovery(call);
 }
 
 static struct collection *unrecorded_add(struct api_call *call)

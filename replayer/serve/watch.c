@@ -1,6 +1,5 @@
 /* watch.c: the states of watches and the set of them; see watch.h and watch_internal.h. */
 #include "replayer/serve/fault_act.h"
-#include "replayer/serve/list.h"
 #include "replayer/serve/watch_internal.h"
 
 #include <stdlib.h>
@@ -10,10 +9,15 @@
 
 /* ---- states ---- */
 
+static bool is_behind(enum watch_state state)
+{
+	return state == WATCH_INITIAL || state == WATCH_HISTORY;
+}
+
 /* The list in which watches of that state are kept; NULL: in none. */
 static struct watch **list_of(struct watch *w, enum watch_state state)
 {
-	if (state == WATCH_INITIAL || state == WATCH_HISTORY)
+	if (is_behind(state))
 		return &w->set->behind;
 	return state == WATCH_WAITING ? &w->set->waiting : NULL;
 }
@@ -35,11 +39,6 @@ static void unlink_from(struct watch **list, struct watch *w)
 		*list = w->next_behind;
 	if (w->next_behind)
 		w->next_behind->previous_behind = w->previous_behind;
-}
-
-static bool is_behind(enum watch_state state)
-{
-	return state == WATCH_INITIAL || state == WATCH_HISTORY;
 }
 
 void watch_enter(struct watch *w, enum watch_state state)
@@ -253,7 +252,7 @@ void watches_each(struct watches *ws, void (*what)(void *context, struct watch *
 
 static bool has_periodic_bookmarks(const struct watch *w)
 {
-	return w->bookmarks && w->state == WATCH_LIVE && !list_is_uncached(w->collection);
+	return w->bookmarks && w->state == WATCH_LIVE && !collection_is_uncached(w->collection);
 }
 
 static void watch_tick(void *context, struct watch *w)

@@ -31,13 +31,38 @@ struct player {
 	uint64_t steps;                         /* changes to apply whatever the clock says */
 	const struct player_director *director; /* NULL: none */
 	void *director_context;
-	bool (*closed)(void *context); /* NULL: never */
-	void *closed_context;
-	bool held;     /* by either: the clock stands still */
+	bool (*gate_is_shut)(void *context); /* NULL: no gate */
+	void *gate_context;
+	bool held;     /* by director or gate: the clock stands still */
 	bool is_taken; /* `taken` was announced to the director, who wants it to wait */
 	struct timeline_item taken;
 	int64_t applied_ns; /* when the last change was due, in tape time */
 };
+
+const char *player_state_name(enum player_state state)
+{
+	static const char *const names[] = {
+		[PLAYER_WAITING] = "waiting",
+		[PLAYER_RUNNING] = "running",
+		[PLAYER_PAUSED] = "paused",
+		[PLAYER_ENDED] = "ended",
+		[PLAYER_FAILED] = "failed",
+	};
+
+	return names[state];
+}
+
+const char *player_stop_state_name(enum player_stop_state state)
+{
+	static const char *const names[] = {
+		[STOP_NONE] = "none",
+		[STOP_AHEAD] = "ahead",
+		[STOP_REACHED] = "reached",
+		[STOP_FAILED] = "failed",
+	};
+
+	return names[state];
+}
 
 static void set_timer(struct player *p, int64_t mono_ns)
 {
@@ -92,7 +117,7 @@ static bool hold(struct player *p)
 
 	if (p->director)
 		p->director->settle(p->director_context);
-	held = player_is_held(p) || player_is_closed(p);
+	held = player_is_held(p) || player_gate_is_shut(p);
 	if (held && !p->held)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	else if (!held && p->held)
@@ -101,8 +126,9 @@ static bool hold(struct player *p)
 	return held;
 }
 
-/* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
-static bool is_stop(struct player *p, struct change *c)
+/* Whether this change is one to stop after. A predicate that fails stops, too: it cannot be trusted, and the
+ * stop is known for failed. */
+static bool test_stop(struct player *p, struct change *c)
 {
 	const struct collection *in = world_collection(p->world, c->resource);
 	struct event e;
@@ -172,7 +198,7 @@ static void player_apply(struct player *p)
 		p->steps--;
 	p->applied_ns = item.due_ns;
 	in = world_collection(p->world, item.change->resource);
-	p->stop = is_stop(p, item.change);
+	p->stop = test_stop(p, item.change);
 	number = world_apply_change(p->world, &item.change);
 	if (number >= 0)
 		player_hand_on(p, in, item.change, (uint64_t)number);
@@ -469,20 +495,20 @@ void player_tick(struct player *p)
 		p->director->tick(p->director_context);
 }
 
-void player_hold_while(struct player *p, bool (*closed)(void *context), void *context)
+void player_set_gate(struct player *p, bool (*is_shut)(void *context), void *context)
 {
-	p->closed = closed;
-	p->closed_context = context;
+	p->gate_is_shut = is_shut;
+	p->gate_context = context;
 }
 
-bool player_is_closed(const struct player *p)
+bool player_gate_is_shut(const struct player *p)
 {
-	return p->closed && p->closed(p->closed_context);
+	return p->gate_is_shut && p->gate_is_shut(p->gate_context);
 }
 
 void player_nudge(struct player *p)
 {
-	if ((p->director || p->closed) && p->state != PLAYER_FAILED)
+	if ((p->director || p->gate_is_shut) && p->state != PLAYER_FAILED)
 		set_timer(p, 1);
 }
 

@@ -27,6 +27,7 @@
 #include <uv.h>
 
 enum player_state { PLAYER_WAITING, PLAYER_RUNNING, PLAYER_PAUSED, PLAYER_ENDED, PLAYER_FAILED };
+const char *player_state_name(enum player_state state); /* "waiting" */
 
 struct player_listener {
 	/* A change was applied. `number` is its place in the collection's history, due_ns the monotonic time
@@ -77,13 +78,13 @@ void player_direct(struct player *p, const struct player_director *director, voi
 /* Has the director look at the time now: after a move, also when nothing runs. */
 void player_tick(struct player *p);
 
-/* Sets another component that may make the clock stand still; call before the start. */
-void player_hold_while(struct player *p, bool (*closed)(void *context), void *context);
+/* Beside the director, a gate may make the clock stand still: while is_shut says so. Call before the start. */
+void player_set_gate(struct player *p, bool (*is_shut)(void *context), void *context);
 
-/* Whether it does now. */
-bool player_is_closed(const struct player *p);
+/* False without a gate. */
+bool player_gate_is_shut(const struct player *p);
 
-/* The director's answers have changed, or that of `closed`. */
+/* The director's answers have changed, or that of the gate. */
 void player_nudge(struct player *p);
 
 /* From the director's `after` only: a change that a hidden event has become goes to the listener in its place. */
@@ -110,6 +111,7 @@ enum player_stop_state {
 	STOP_REACHED, /* it paused there */
 	STOP_FAILED,  /* it paused where the expression could not be computed */
 };
+const char *player_stop_state_name(enum player_stop_state state); /* "none" */
 struct player_stop {
 	uint64_t number; /* counted from 1 */
 	enum player_stop_state state;

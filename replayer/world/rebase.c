@@ -113,7 +113,7 @@ void rebase_reach(struct rebase *r, int64_t tape_ns)
 	r->reached_ns = tape_ns;
 }
 
-bool rebase_is_stale(struct rebase *r)
+bool rebase_note_request(struct rebase *r)
 {
 	int64_t wall_ns = clock_wall_ns(r->clock), silent_ns = wall_ns - r->asked_ns;
 

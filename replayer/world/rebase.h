@@ -35,9 +35,9 @@ void rebase_restart(struct rebase *r, int64_t tape_ns);
 /* The replay is now at that time of the tape. Earlier ones than before are taken for the latest. */
 void rebase_reach(struct rebase *r, int64_t tape_ns);
 
-/* A request comes before the replay has begun. True if none came for long, so that rebase_restart is due:
+/* Notes a request before the replay has begun. Returns true if none came for long, so that rebase_restart is due:
  * the tape has stood still, and this request is the first to see it. */
-bool rebase_is_stale(struct rebase *r);
+bool rebase_note_request(struct rebase *r);
 
 /* The wall time of a time on the tape, and now. */
 int64_t rebase_time(const struct rebase *r, int64_t tape_ns);

@@ -321,6 +321,11 @@ struct collection *world_find(
 	return NULL;
 }
 
+bool collection_is_uncached(const struct collection *c)
+{
+	return builtin_is_event(slice_of(c->resource.apigroup), slice_of(c->resource.resource));
+}
+
 /* ---- moving ---- */
 
 int64_t world_apply_change(struct world *w, struct change **change)

@@ -37,6 +37,9 @@ struct collection {
 	struct live_set absorbed; /* what absorbed writes made and deleted; see world_remember */
 };
 
+/* Events are kept without a cache by the API server, which shows in a few places. */
+bool collection_is_uncached(const struct collection *c);
+
 /* A collection as it was at an older position. */
 struct snapshot {
 	uint32_t refs;

@@ -299,22 +299,13 @@ static int refuse_as_fault(struct write *w)
 	return ERR_FAILED;
 }
 
-static const enum fault_verb fault_verbs[VERB_COUNT] = {
-	[VERB_CREATE] = FAULT_CREATE,
-	[VERB_UPDATE] = FAULT_UPDATE,
-	[VERB_PATCH] = FAULT_PATCH,
-	[VERB_DELETE] = FAULT_DELETE,
-	[VERB_DELETE_COLLECTION] = FAULT_DELETE_COLLECTION,
-};
-
 static void ask_faults(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
-	const struct fault_write asked = {.verb = fault_verbs[w->verb],
+	const struct fault_write asked = {.verb = verb_fault_verb(w->verb),
 		.resource = r,
 		.subresource = w->sub,
-		.aside = builtin_is_lease(group, resource) || builtin_is_event(group, resource),
+		.aside = builtin_is_aside(slice_of(r->apigroup), slice_of(r->resource)),
 		.request = &w->call->fault};
 
 	if (w->call->api->faults)

@@ -303,8 +303,8 @@ static void leave_rest(struct removal *r, size_t at, size_t end)
 	const struct collection *c = r->w->c;
 	const struct live *last = c->live.items[at - 1];
 
-	r->next = continue_token_make(
-		(int64_t)c->rv, r->w->namespace.len ? live_name(last) : live_key(last), !list_is_uncached(c));
+	r->next = continue_token_make((int64_t)c->rv, r->w->namespace.len ? live_name(last) : live_key(last),
+		!collection_is_uncached(c));
 	if (!r->options.labels && !r->options.fields)
 		r->remaining = (int64_t)(end - at);
 }

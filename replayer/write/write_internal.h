@@ -67,8 +67,8 @@ void write_init(struct write *w, struct api_call *call, struct collection *c);
 void write_release(struct write *w);
 
 /* Determines the request, the policy and the form of the answer, before the write is done. */
-int write_begin(struct write *w);
-int write_do(struct write *w);
+int write_begin(struct write *w) MUST_CHECK;
+int write_do(struct write *w) MUST_CHECK;
 
 /* The answer: as it is stored, and as it is sent (empty where write_answer has to lay it out, because that
  * needs the world). */
@@ -83,12 +83,12 @@ void write_answer(struct write *w, struct write_text *text);
 /* ---- write_object.c: what all objects have ---- */
 
 /* The object of that name into w->old; NULL if there is none. */
-int write_load(struct write *w, struct slice name);
+int write_load(struct write *w, struct slice name) MUST_CHECK;
 /* The same for `object` in the body of an update: a hidden recorded lease is there for a client that names its
  * version, having seen it in a list or watch. */
-int write_load_named(struct write *w, const cJSON *object);
+int write_load_named(struct write *w, const cJSON *object) MUST_CHECK;
 /* Like write_load, with a 404 if there is none. */
-int write_load_existing(struct write *w);
+int write_load_existing(struct write *w) MUST_CHECK;
 
 /* Removes empty labels and other empty members from the metadata. write_layout.c. */
 void write_drop_empty(cJSON *object);
@@ -99,7 +99,7 @@ void write_normalize(const struct write *w, cJSON *object);
 
 /* Stores the result, by the policy: the object gets its resourceVersion, and watchers get the change. For a
  * deletion pass the last state. */
-int write_store(struct write *w, enum event_type type, cJSON *object);
+int write_store(struct write *w, enum event_type type, cJSON *object) MUST_CHECK;
 
 /* The time that a new object gets. */
 void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s);
@@ -131,26 +131,26 @@ void write_answer_success(struct write *w, int code, const cJSON *object);
 
 /* ---- one file each ---- */
 
-int write_create(struct write *w);
+int write_create(struct write *w) MUST_CHECK;
 /* The same with an object at hand, which is taken over; its kind has been checked. */
-int write_create_object(struct write *w, cJSON *object);
-int write_update(struct write *w);
-int write_patch(struct write *w);
-int write_apply(struct write *w);
-int write_delete(struct write *w);
-int write_delete_collection(struct write *w);
-int write_subresource(struct write *w, bool *ret_done);
+int write_create_object(struct write *w, cJSON *object) MUST_CHECK;
+int write_update(struct write *w) MUST_CHECK;
+int write_patch(struct write *w) MUST_CHECK;
+int write_apply(struct write *w) MUST_CHECK;
+int write_delete(struct write *w) MUST_CHECK;
+int write_delete_collection(struct write *w) MUST_CHECK;
+int write_subresource(struct write *w, bool *ret_done) MUST_CHECK;
 
 /* Replaces w->old by `object` (taken over), as far as the subresource of the path allows; the answer is the
  * result. rv_required: an object without resourceVersion is refused where the kind does not allow it. */
-int write_replace(struct write *w, cJSON *object, bool rv_required);
+int write_replace(struct write *w, cJSON *object, bool rv_required) MUST_CHECK;
 
 /* Deletes w->old, with the options of the body (may be NULL); the answer is made. */
-int write_remove(struct write *w, const cJSON *options);
+int write_remove(struct write *w, const cJSON *options) MUST_CHECK;
 
 /* Gives a service the addresses, node ports and policies that it lacks, and keeps those of w->old; does
  * nothing to other kinds. 422 if another service has the requested ones. write_service.c. */
-int write_settle_service(struct write *w, cJSON *object);
+int write_settle_service(struct write *w, cJSON *object) MUST_CHECK;
 
 /* ---- write_crd.c: nothing is done to other kinds ---- */
 
@@ -159,16 +159,16 @@ int write_settle_service(struct write *w, cJSON *object);
 bool write_is_crd(const struct collection *c);
 
 /* Fills in what a new CRD lacks; 422 for one that defines nothing. */
-int write_begin_crd(struct write *w, cJSON *object);
+int write_begin_crd(struct write *w, cJSON *object) MUST_CHECK;
 
 /* Stores a CRD that has just been created once more: its names are accepted, and it is established. */
-int write_establish_crd(struct write *w, const cJSON *object);
+int write_establish_crd(struct write *w, const cJSON *object) MUST_CHECK;
 
 /* A CRD that is being deleted waits for its custom resources. */
 void write_end_crd(const struct write *w, cJSON *object);
 
 /* 403 for a new custom resource whose CRD is being deleted. */
-int write_check_crd(struct write *w);
+int write_check_crd(struct write *w) MUST_CHECK;
 
 /* ---- write_propagate.c ---- */
 
@@ -186,12 +186,12 @@ void write_drop_finalizer(cJSON *object, const char *name);
 bool write_is_over(const struct write *w, const cJSON *object);
 
 /* Stores an object that takes the place of w->old: as a change, or as its deletion if it is over. */
-int write_store_changed(struct write *w, cJSON *object);
+int write_store_changed(struct write *w, cJSON *object) MUST_CHECK;
 
 /* The Scale of an object, as which the answer is shown from then on, and the object with the replicas of a
  * Scale. write_scale.c. */
-int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
-int write_scale(struct write *w);                   /* a PUT */
-int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
+int write_scale_of(struct write *w, const cJSON *object, cJSON **ret) MUST_CHECK;
+int write_scale(struct write *w) MUST_CHECK;                   /* a PUT */
+int write_scale_set(struct write *w, cJSON *scale) MUST_CHECK; /* takes it over */
 
 #endif

@@ -156,11 +156,6 @@ static void check_field_validation(struct write *w)
 
 int write_check_options(struct write *w)
 {
-	static const char *const kinds[VERB_COUNT] = {
-		[VERB_CREATE] = "CreateOptions",
-		[VERB_UPDATE] = "UpdateOptions",
-		[VERB_PATCH] = "PatchOptions",
-	};
 	cJSON *list;
 
 	if (w->verb == VERB_DELETE || w->verb == VERB_DELETE_COLLECTION) {
@@ -175,7 +170,7 @@ int write_check_options(struct write *w)
 	check_dry_run(w, list);
 	check_field_validation(w);
 	cJSON_Delete(list);
-	return refuse_options(w, kinds[w->verb]);
+	return refuse_options(w, verb_options(w->verb));
 }
 
 /* ---- of a deletion ---- */

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-static const char *const policies[] = {"overlay", "absorb", "reject"};
+static const char *const policies[] = {
+	[WRITE_OVERLAY] = "overlay", [WRITE_ABSORB] = "absorb", [WRITE_REJECT] = "reject"};
 
 #define POLICY_COUNT (COUNT_OF(policies))
 #define ALL_VERBS    (~0u)
@@ -109,11 +110,9 @@ static bool write_policy_fits(const struct write_rule *r, struct slice group, st
 enum write_policy write_rules_find(const struct write_rules *rules, struct slice group, struct slice resource,
 	struct slice subresource, enum verb verb, bool recorded)
 {
-	bool beside = builtin_is_lease(group, resource) || builtin_is_event(group, resource);
-
 	for (size_t i = rules->count; i; i--) {
 		if (write_policy_fits(&rules->items[i - 1], group, resource, subresource, verb))
 			return rules->items[i - 1].policy;
 	}
-	return recorded && !beside ? WRITE_ABSORB : WRITE_OVERLAY;
+	return recorded && !builtin_is_aside(group, resource) ? WRITE_ABSORB : WRITE_OVERLAY;
 }

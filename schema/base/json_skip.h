@@ -1,6 +1,6 @@
 /*
- * json_skip.h: the engines behind json_scan.h, for schema/base alone. An engine finds where an object or an
- * array ends. Engines differ in speed only: the same bytes give the same answer.
+ * json_skip.h: the engines behind json_scan.h: json_skip_*.c, of which json_walk.c chooses one. Nobody else includes it.
+ * An engine finds where an object or an array ends. Engines differ in speed only: the same bytes give the same answer.
  */
 #ifndef SCHEMA_BASE_JSON_SKIP_H
 #define SCHEMA_BASE_JSON_SKIP_H

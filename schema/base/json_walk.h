@@ -1,6 +1,7 @@
 /*
- * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the requested levels,
- * member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL and say where.
+ * json_walk.h: a cursor over JSON text, for json_*.c and json_pair.h. Nobody else includes it. It walks the
+ * requested levels, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL and
+ * say where.
  */
 #ifndef SCHEMA_BASE_JSON_WALK_H
 #define SCHEMA_BASE_JSON_WALK_H
@@ -31,7 +32,7 @@ void json_skip_spaces(struct json_cursor *c);
  * Machines write JSON without white space, so the slow path is kept out of the way. */
 static inline char json_peek(struct json_cursor *c)
 {
-	if (__builtin_expect(c->at<c->end && * c->at> ' ', 1))
+	if (__builtin_expect(c->end > c->at && *c->at > ' ', 1))
 		return *c->at;
 	json_skip_spaces(c);
 	return c->at < c->end ? *c->at : 0;

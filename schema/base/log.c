@@ -58,7 +58,12 @@ static void blank_controls(char *line)
 /* Peers' words may hold anything: a line stays one line, and a terminal gets no orders. */
 void log_write(enum log_level level, const char *format, ...)
 {
-	static const char *const names[] = {"error", "warn", "info", "debug"};
+	static const char *const names[] = {
+		[LOG_LEVEL_ERROR] = "error",
+		[LOG_LEVEL_WARN] = "warn",
+		[LOG_LEVEL_INFO] = "info",
+		[LOG_LEVEL_DEBUG] = "debug",
+	};
 	char when[TIME_TEXT_BYTES], line[LINE_BYTES];
 	struct buf shown;
 	va_list ap;

@@ -1,4 +1,4 @@
-/* compare_load.h: the writes of a run as actions; for run_compare.c alone. */
+/* compare_load.h: the writes of a run as actions, by compare_load.c for run_compare.c. Nobody else includes it. */
 #ifndef SCHEMA_RUN_COMPARE_LOAD_H
 #define SCHEMA_RUN_COMPARE_LOAD_H
 

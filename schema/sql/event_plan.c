@@ -20,8 +20,22 @@ struct range {
 
 /* ---- plans as text ---- */
 
-static const char *const column_names[] = {"seq", "time", "time_ns", "origin", "type", "apigroup", "version",
-	"resource", "namespace", "name", "uid", "rv", "bytes", "object"};
+static const char *const column_names[COLUMN_OF_KIND] = {
+	[COLUMN_SEQ] = "seq",
+	[COLUMN_TIME] = "time",
+	[COLUMN_TIME_NS] = "time_ns",
+	[COLUMN_ORIGIN] = "origin",
+	[COLUMN_TYPE] = "type",
+	[COLUMN_APIGROUP] = "apigroup",
+	[COLUMN_VERSION] = "version",
+	[COLUMN_RESOURCE] = "resource",
+	[COLUMN_NAMESPACE] = "namespace",
+	[COLUMN_NAME] = "name",
+	[COLUMN_UID] = "uid",
+	[COLUMN_RV] = "rv",
+	[COLUMN_BYTES] = "bytes",
+	[COLUMN_OBJECT] = "object",
+};
 
 const char *event_column_name(int column)
 {

@@ -26,3 +26,13 @@ __attribute__((visibility("default"))) int sqlite3_kubetape_init(
 		rc = rv_collation_register(db);
 	return rc == SQLITE_OK ? functions_register(db) : rc;
 }
+
+const char *sql_table_name(size_t index, const char **ret_summary)
+{
+	const struct table_kind *kind = table_kind_at(index);
+
+	if (!kind)
+		return NULL;
+	*ret_summary = kind->summary;
+	return kind->name;
+}

@@ -11,6 +11,7 @@
 #include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
 #include "schema/sql/managed_fields.h"
+#include "schema/sql/vtab.h"
 
 #include <errno.h>
 #include <stdlib.h>

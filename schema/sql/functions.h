@@ -16,7 +16,8 @@
 #ifndef SCHEMA_SQL_FUNCTIONS_H
 #define SCHEMA_SQL_FUNCTIONS_H
 
-#include "schema/sql/vtab.h"
+#include "schema/base/buf.h"
+#include "schema/sql/sqlite_api.h"
 
 int functions_register(sqlite3 *db);
 

@@ -6,7 +6,7 @@
 #ifndef SCHEMA_SQL_RV_COLLATION_H
 #define SCHEMA_SQL_RV_COLLATION_H
 
-#include "schema/sql/vtab.h"
+#include "schema/sql/sqlite_api.h"
 
 #define RV_COLLATION "kubetape_rv"
 

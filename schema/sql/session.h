@@ -68,9 +68,6 @@ bool sql_session_has_guessed(const struct sql_session *s);
 
 void sql_session_interrupt(struct sql_session *s);
 
-/* The tables of a tape and what a row of each is; NULL past the end. */
-const char *sql_table_name(size_t index, const char **ret_summary);
-
 /* True if the text ends with a whole statement, semicolon included. */
 bool sql_text_is_complete(const char *sql);
 

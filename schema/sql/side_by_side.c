@@ -2,6 +2,8 @@
  * answer them as they do alone; a position (`at`) is one of them, and stands in the view as a column for that. */
 #include "schema/sql/side_by_side.h"
 
+#include "schema/sql/extension.h"
+
 #include <stdlib.h>
 
 #define VIEW_BYTES (16u << 20)

@@ -1,7 +1,7 @@
 /* text_length.c: see text_length.h. */
 #include "schema/sql/text_length.h"
 
-#include "schema/sql/vtab.h"
+#include "schema/sql/sqlite_api.h"
 
 #define EACH_BYTE UINT64_C(0x0101010101010101)
 

@@ -1,7 +1,7 @@
 /* time_collation.c: see time_collation.h. */
 #include "schema/sql/time_collation.h"
 
-#include "schema/sql/vtab.h"
+#include "schema/sql/sqlite_api.h"
 
 /* The form that our own columns have: 2026-11-21T08:44:17.123456789Z. Such texts sort bytewise. */
 #define CANONICAL_LENGTH 30

@@ -9,7 +9,6 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
-#include "schema/sql/session.h"
 
 #include <stdlib.h>
 
@@ -46,16 +45,6 @@ static const struct table_kind *const kinds[] = {
 const struct table_kind *table_kind_at(size_t index)
 {
 	return index < COUNT_OF(kinds) ? kinds[index] : NULL;
-}
-
-const char *sql_table_name(size_t index, const char **ret_summary)
-{
-	const struct table_kind *kind = table_kind_at(index);
-
-	if (!kind)
-		return NULL;
-	*ret_summary = kind->summary;
-	return kind->name;
 }
 
 static const struct table_kind *find_kind(const char *name)

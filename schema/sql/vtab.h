@@ -12,14 +12,11 @@
 #ifndef SCHEMA_SQL_VTAB_H
 #define SCHEMA_SQL_VTAB_H
 
+#include "schema/sql/sqlite_api.h"
 #include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
 #include "schema/tape/audit_book.h"
 #include "schema/tape/reader.h"
-
-#include <sqlite3ext.h>
-
-extern const sqlite3_api_routines *sqlite3_api;
 
 struct tape_handle {
 	struct tape_handle *next;

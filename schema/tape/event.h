@@ -132,6 +132,8 @@ struct tape_document {
 const char *event_type_name(enum event_type type); /* "ADDED" */
 bool event_type_parse(struct slice name, enum event_type *ret);
 const char *event_origin_name(enum event_origin origin); /* "list" */
-const char *mark_kind_name(enum mark_kind kind);         /* "bookmark" */
+bool event_origin_parse(struct slice name, enum event_origin *ret);
+const char *mark_kind_name(enum mark_kind kind); /* "bookmark" */
+bool mark_kind_parse(struct slice name, enum mark_kind *ret);
 
 #endif

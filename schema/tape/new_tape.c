@@ -24,15 +24,6 @@ bool new_tape_is_file(const char *path)
 	return segment_is_file_name(path);
 }
 
-int new_tape_refuse_file(const char *path, struct err *err)
-{
-	if (!segment_is_file_name(path))
-		return 0;
-	return err_set(err, ERR_USAGE,
-		"'%s' would be a tape in one file, and what is written as it comes is a folder: name it otherwise, and make one file of it with 'kubetape cut TAPE -o %s'",
-		path, path);
-}
-
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 {
 	struct new_tape n = {.path = segment_tape_path(path)};

@@ -18,10 +18,6 @@ struct new_tape {
 /* Whether a tape of that name is one file. */
 bool new_tape_is_file(const char *path);
 
-/* ERR_USAGE if it is: a tape that is written as data arrive has to be a folder, so that a crash leaves a
- * tape. */
-int new_tape_refuse_file(const char *path, struct err *err) MUST_CHECK;
-
 /* ERR_USAGE if something has that name already. On success new_tape_end must follow. */
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err) MUST_CHECK;
 

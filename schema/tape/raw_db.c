@@ -3,6 +3,7 @@
 
 #include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
+#include "schema/tape/event.h"
 #include "schema/tape/pack.h"
 #include "schema/tape/raw_seal.h"
 #include "schema/tape/raw_wal.h"
@@ -238,11 +239,17 @@ static bool is_block_kind(const struct value *v)
 	return v->kind == VALUE_TEXT && block_kind_find(v->bytes, &kind);
 }
 
+static bool is_mark_kind(const struct value *v)
+{
+	enum mark_kind kind;
+
+	return v->kind == VALUE_TEXT && mark_kind_parse(v->bytes, &kind);
+}
+
 /* A row found by itself tells by its columns whose it is. */
 static bool guess_table(const struct raw_row *row, enum table *ret)
 {
 	static const char *const extent_kinds[] = {"events", "state", NULL};
-	static const char *const mark_kinds[] = {"list", "bookmark", "initial-end", "error", NULL};
 
 	for (int i = 0; i < TABLE_COUNT; i++) {
 		bool fits = row->column_count == table_formats[i].column_count;
@@ -254,7 +261,7 @@ static bool guess_table(const struct raw_row *row, enum table *ret)
 		if (i == TABLE_RESOURCE && fits)
 			fits = row->values[2].kind == VALUE_TEXT && row->values[5].kind == VALUE_INTEGER;
 		if (i == TABLE_MARK && fits)
-			fits = is_text(row, 3, mark_kinds);
+			fits = is_mark_kind(&row->values[3]);
 		if (i == TABLE_CHUNK && fits)
 			fits = row->values[7].kind == VALUE_BLOB;
 		if (i == TABLE_EXTENT && fits)

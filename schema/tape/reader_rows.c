@@ -70,11 +70,10 @@ static struct slice slice_at(sqlite3_stmt *row, int column)
 
 static enum mark_kind mark_kind_of(const char *name)
 {
-	for (int kind = MARK_LIST; kind <= MARK_ERROR; kind++) {
-		if (name && strcmp(name, mark_kind_name((enum mark_kind)kind)) == 0)
-			return (enum mark_kind)kind;
-	}
-	return MARK_BOOKMARK;
+	enum mark_kind kind = MARK_BOOKMARK;
+
+	(void)mark_kind_parse(slice_of(name), &kind);
+	return kind;
 }
 
 static int take_mark(struct row_walk *w, sqlite3_stmt *row)

@@ -36,6 +36,9 @@ void segment_remove_all(const char *tape_path);
 /* Whether a tape of that name is one file, by the ending of the name. */
 bool segment_is_file_name(const char *path);
 
+/* ERR_USAGE if it is: what is written as it comes has to be a folder, of which a crash leaves a tape. */
+int segment_refuse_file_name(const char *path, struct err *err) MUST_CHECK;
+
 /* A tape's path in a form that SQLite takes for a path. The caller frees. */
 char *segment_tape_path(const char *path);
 

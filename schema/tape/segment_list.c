@@ -87,6 +87,15 @@ bool segment_is_file_name(const char *path)
 	return len > ending && strcmp(path + len - ending, FORMAT_FILE_ENDING) == 0;
 }
 
+int segment_refuse_file_name(const char *path, struct err *err)
+{
+	if (!segment_is_file_name(path))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"'%s' would be a tape in one file, and what is written as it comes is a folder: name it otherwise, and make one file of it with 'kubetape cut TAPE -o %s'",
+		path, path);
+}
+
 /* Whether it begins as a segment does, whatever its name is. */
 static bool has_head(const char *path)
 {

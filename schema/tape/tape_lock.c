@@ -2,7 +2,6 @@
 #include "schema/tape/tape_lock.h"
 
 #include "schema/base/regular_file.h"
-#include "schema/tape/new_tape.h"
 #include "schema/tape/segment.h"
 
 #include <dirent.h>
@@ -58,16 +57,17 @@ static int check_directory(const char *path, struct err *err)
 	return 0;
 }
 
-static int make_directory(const char *path, bool *ret_created, struct err *err)
+/* Sets *created also if it fails afterwards. */
+static int make_directory(const char *path, bool *created, struct err *err)
 {
 	char *parent, *slash;
 	int rc;
 
-	rc = new_tape_refuse_file(path, err);
+	rc = segment_refuse_file_name(path, err);
 	if (rc)
 		return rc;
-	*ret_created = mkdir(path, 0700) == 0;
-	if (!*ret_created)
+	*created = mkdir(path, 0700) == 0;
+	if (!*created)
 		return errno == EEXIST ? check_directory(path, err)
 				       : err_set_errno(err, errno, "cannot create '%s'", path);
 	parent = xstrdup(path);

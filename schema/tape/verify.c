@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 static void report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
-	const char *expected, const char *what)
+	const char *expected, const char *format, va_list ap)
 {
+	char what[ERR_TEXT_MAX];
 	struct tape_damage damage = {v->name ? v->name : "", offset, length, what, found, expected};
 
+	vsnprintf(what, sizeof(what), format, ap);
 	if (v->options->damaged && v->options->damaged(v->options->context, &damage))
 		v->stopped = true;
 }
@@ -28,29 +30,36 @@ static bool count_damage(struct verifier *v)
 void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
 	const char *expected, const char *format, ...)
 {
-	char what[ERR_TEXT_MAX];
 	va_list ap;
 
 	if (!count_damage(v))
 		return;
 	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
+	report(v, offset, length, found, expected, format, ap);
 	va_end(ap);
-	report(v, offset, length, found, expected, what);
+}
+
+void verify_report_file(struct verifier *v, const char *format, ...)
+{
+	va_list ap;
+
+	if (!count_damage(v))
+		return;
+	va_start(ap, format);
+	report(v, UINT64_MAX, 0, "", "", format, ap);
+	va_end(ap);
 }
 
 void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,
 	const char *expected, const char *format, ...)
 {
-	char what[ERR_TEXT_MAX];
 	va_list ap;
 
 	if (!count_damage(v))
 		return;
 	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
+	report(v, row_places_find(v->places, v->db, table, id), 0, found, expected, format, ap);
 	va_end(ap);
-	report(v, row_places_find(v->places, v->db, table, id), 0, found, expected, what);
 }
 
 void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
@@ -82,7 +91,7 @@ sqlite3_stmt *verify_prepare(struct verifier *v, const char *sql)
 	sqlite3_stmt *rows = NULL;
 
 	if (segment_prepare(v->db, sql, &rows, &err))
-		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+		verify_report_file(v, "%s", err.text);
 	return rows;
 }
 
@@ -91,7 +100,7 @@ bool verify_step(struct verifier *v, sqlite3_stmt *rows)
 	int step = v->stopped ? SQLITE_DONE : sqlite3_step(rows);
 
 	if (step != SQLITE_ROW && step != SQLITE_DONE)
-		verify_report(v, UINT64_MAX, 0, "", "", "cannot be read: %s", sqlite3_errmsg(v->db));
+		verify_report_file(v, "cannot be read: %s", sqlite3_errmsg(v->db));
 	return step == SQLITE_ROW;
 }
 
@@ -152,21 +161,21 @@ static void check_base(struct verifier *v)
 	}
 	if (segment_number(v->db, "PRAGMA user_version", 0, &version, NULL) == 0 &&
 		(version == FORMAT_VERSION_UPON) != (base != number))
-		verify_report(v, UINT64_MAX, 0, "", "", "format version %lld, but its state is in segment %u",
-			(long long)version, base);
+		verify_report_file(
+			v, "format version %lld, but its state is in segment %u", (long long)version, base);
 	if (base == number) {
 		v->base = number;
 		return;
 	}
 	if (v->is_first)
-		verify_report(v, UINT64_MAX, 0, "", "", "builds upon segment %u, which is missing", base);
+		verify_report_file(v, "builds upon segment %u, which is missing", base);
 	snprintf(expected, sizeof(expected), "%u", v->base);
 	if (v->base && base != v->base)
 		check_meta(v, "state_segment", expected);
 	if (segment_number(v->db, "SELECT count(*) FROM extent WHERE kind = 'state'", 0, &states, NULL) ==
 			0 &&
 		states)
-		verify_report(v, UINT64_MAX, 0, "", "", "a state, though it builds upon segment %u", base);
+		verify_report_file(v, "a state, though it builds upon segment %u", base);
 }
 
 static void check_facts(struct verifier *v, bool complete)
@@ -196,7 +205,7 @@ static void check_structure(struct verifier *v)
 		const char *text = (const char *)sqlite3_column_text(rows, 0);
 
 		if (text && strcmp(text, "ok") != 0)
-			verify_report(v, UINT64_MAX, 0, "", "", "%s", text);
+			verify_report_file(v, "%s", text);
 	}
 	sqlite3_finalize(rows);
 }
@@ -320,7 +329,7 @@ static bool check_pages(struct verifier *v)
 	if (found >= 0)
 		memcpy(v->own, digest, sizeof(digest));
 	else if (!v->stopped && !is_gone(v, v->file))
-		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+		verify_report_file(v, "%s", err.text);
 	return found == 0;
 }
 
@@ -362,7 +371,7 @@ static sqlite3 *open_checked(struct verifier *v, struct segment_file *sealed)
 		rc = segment_open(v->file, false, &v->db, &err);
 	}
 	if (rc && !is_gone(v, v->file))
-		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+		verify_report_file(v, "%s", err.text);
 	return rc ? NULL : v->db;
 }
 
@@ -420,10 +429,9 @@ static void check_number(
 	if (before->number + 1 == file->number)
 		return;
 	if (before->number + 2 == file->number)
-		verify_report(v, UINT64_MAX, 0, "", "", "segment %u is missing", before->number + 1);
+		verify_report_file(v, "segment %u is missing", before->number + 1);
 	else
-		verify_report(v, UINT64_MAX, 0, "", "", "segments %u to %u are missing", before->number + 1,
-			file->number - 1);
+		verify_report_file(v, "segments %u to %u are missing", before->number + 1, file->number - 1);
 	v->previous_known = false;
 	forget_history(v);
 }
@@ -444,7 +452,7 @@ static void check_all(struct verifier *v, const struct segment_file *list, size_
 
 static void claim_damaged(void *context, const char *what)
 {
-	verify_report(context, UINT64_MAX, 0, "", "", "%s", what);
+	verify_report_file(context, "%s", what);
 }
 
 static void check_audit_book(struct verifier *v)

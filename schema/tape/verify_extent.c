@@ -176,7 +176,7 @@ static void take_events(struct verifier *v, const struct extent *x, const uint64
 	}
 	if (!v->live.is_full)
 		return;
-	verify_report(v, UINT64_MAX, 0, "", "", "more live objects than the file has bytes for");
+	verify_report_file(v, "more live objects than the file has bytes for");
 	live_map_release(&v->live);
 	live_map_init(&v->live, v->live_max_bytes);
 	v->live_known = false;

@@ -46,6 +46,9 @@ struct verifier {
 void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
 	const char *expected, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Reports what is wrong with the current file, or with the tape, at no place in particular. */
+void verify_report_file(struct verifier *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Reports a damaged row: its page is looked up. */
 void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,
 	const char *expected, const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -50,7 +50,7 @@ void verify_registry(struct verifier *v)
 	struct err err = {0};
 
 	if (registry_load(&own, v->db, &err) || registry_load(&v->registry, v->db, &err)) {
-		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+		verify_report_file(v, "%s", err.text);
 		registry_release(&own);
 		return;
 	}

@@ -10,9 +10,9 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "wire"))
-from fake_apiserver import wait_for
 from audit_log import managed, request, write_log
 from tapes import KUBETAPE, TapeTest, event, pod
+from waiting import wait_for
 
 
 class Audit(TapeTest):

@@ -1,6 +1,7 @@
 """tests/lint/lint.py: what it must find."""
 import importlib.util
 import os
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -36,6 +37,24 @@ class Lint(unittest.TestCase):
 
     def test_an_error_that_is_const_is_there_to_be_read(self):
         self.assertEqual([], self.findings_of("static void x_tell(const struct err *err)\n{\n\tputs(err->text);\n}\n"))
+
+    def test_a_room_that_the_drawings_lack_is_told(self):
+        lint, found = load_lint(), []
+        lint.MAY_INCLUDE["replayer/attic"] = []
+        lint.check_drawings(found)
+        self.assertEqual(["ARCHITECTURE.md: the drawings of the floors lack replayer/attic"], found)
+
+    def test_a_header_that_nobody_else_includes_is_for_those_that_it_names(self):
+        lint, found = load_lint(), []
+        files = {"schema/base/x.h": "/* x.h: for\n * x_*.c. Nobody\n * else includes it. */\n",
+                 "schema/base/x_a.c": '#include "schema/base/x.h"\n', "schema/base/y.c": '#include "schema/base/x.h"\n'}
+        with tempfile.TemporaryDirectory() as lint.ROOT:
+            os.makedirs(os.path.join(lint.ROOT, "schema", "base"))
+            for path, text in files.items():
+                with open(os.path.join(lint.ROOT, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            lint.check_internals(list(files), found)
+        self.assertEqual(["schema/base/y.c: schema/base/x.h is not for it: its first comment does not name y.c"], found)
 
 
 if __name__ == "__main__":

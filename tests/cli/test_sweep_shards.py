@@ -8,9 +8,9 @@ import sys
 import unittest
 
 import test_sweep
-from fake_apiserver import wait_for
 from s3_store import S3Store
 from test_sweep import CONTROLLER, DEADLINE_S, KUBETAPE
+from waiting import wait_for
 
 
 class Shards(unittest.TestCase):

@@ -141,16 +141,24 @@ def check_c(path, lines, findings):
             check_errors(head, begin, body, lambda what, number: findings.append(f"{path}:{number}: {what}"))
 
 
+def first_comment(header):
+    """Of a header, as one line."""
+    with open(os.path.join(ROOT, header), encoding="utf-8") as file:
+        return re.sub(r"\s*\n \*\s*", " ", file.read().split("*/\n")[0])
+
+
 def check_internals(paths, findings):
-    """A header NAME_internal.h is for the files beside it that its first comment names, by name or by pattern."""
+    """A header NAME_internal.h, and one that says that nobody else includes it, is for the files beside it that its first
+    comment names, by name or by pattern."""
+    comments = {path: first_comment(path) for path in paths if path.endswith(".h")}
+    internal = {path for path, text in comments.items() if path.endswith("_internal.h") or "obody else includes it" in text}
     for path in paths:
         if not path.endswith((".c", ".h")) or not room_of(path):
             continue
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             text = file.read()
-        for header in re.findall(r'^#include "([^"]+_internal\.h)"', text, re.MULTILINE):
-            with open(os.path.join(ROOT, header), encoding="utf-8") as file:
-                named = re.findall(r"[\w*]+\.[ch]\b", file.read().split("*/")[0])
+        for header in internal.intersection(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)):
+            named = re.findall(r"[\w*]+\.[ch]\b", comments[header])
             folder, name = os.path.split(path)
             if folder != os.path.dirname(header) or not any(fnmatch.fnmatch(name, n) for n in named):
                 findings.append(f"{path}: {header} is not for it: its first comment does not name {name}")
@@ -167,6 +175,16 @@ def map_of_rooms():
             room = next(iter(re.findall(r"`([^`]+)`", cells[1])), room)
             rooms.setdefault(room, []).extend(re.findall(r"`([^`]+)`", cells[2]))
     return rooms
+
+
+def check_drawings(findings):
+    """The drawings of the floors in ARCHITECTURE.md have every room, by its path or after another one of its folder."""
+    with open(os.path.join(ROOT, "ARCHITECTURE.md"), encoding="utf-8") as file:
+        drawn = "".join(re.findall(r"^```\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)[:3])
+    for room in MAY_INCLUDE:
+        folder, name = os.path.split(room)
+        if room != "tests" and not re.search(rf"\b{folder}/(.*\s)?{name}\b" if folder else rf"\b{name}/", drawn):
+            findings.append(f"ARCHITECTURE.md: the drawings of the floors lack {room}")
 
 
 def check_map(paths, findings):
@@ -195,6 +213,7 @@ def check_links(path, lines, findings):
 
 def main():
     findings = []
+    check_drawings(findings)
     check_map(tracked(), findings)
     check_internals(tracked(), findings)
     for path in tracked():

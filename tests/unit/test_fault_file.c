@@ -196,7 +196,9 @@ START_TEST(write__has_a_word_for_each_verb_that_writes)
 		if (!verb_is_write(verb))
 			continue;
 		ck_assert_ok(fault_write_parse(verb_name(verb), &w, &err), &err);
-		ck_assert_uint_eq(w.verbs, 1u << next++);
+		ck_assert_uint_eq(w.verbs, 1u << next);
+		ck_assert_int_eq(verb_fault_verb(verb), next);
+		next++;
 		fault_kind_of_write_release(&w);
 	}
 	ck_assert_uint_eq(next, FAULT_VERBS);

@@ -99,16 +99,16 @@ START_TEST(rebase_restart__forgets_the_way)
 }
 END_TEST
 
-START_TEST(rebase_is_stale__after_ten_seconds_without_a_question)
+START_TEST(rebase_note_request__is_told_of_ten_seconds_without_one)
 {
 	struct rebase *r = opened();
 
-	ck_assert(!rebase_is_stale(r));
+	ck_assert(!rebase_note_request(r));
 	now_ns += 9 * NS_PER_S;
-	ck_assert(!rebase_is_stale(r));
+	ck_assert(!rebase_note_request(r));
 	now_ns += 11 * NS_PER_S;
-	ck_assert(rebase_is_stale(r));
-	ck_assert(!rebase_is_stale(r));
+	ck_assert(rebase_note_request(r));
+	ck_assert(!rebase_note_request(r));
 	rebase_free(r);
 }
 END_TEST
@@ -163,5 +163,5 @@ END_TEST
 UNIT_MAIN("rebase", rebase_time__moves_all_by_one_number_of_whole_seconds_at_speed_1,
 	rebase_time__leaves_what_came_before_a_pause_and_moves_what_comes_behind,
 	rebase_time__never_turns_round_and_stays_near_the_wall_clock, rebase_restart__forgets_the_way,
-	rebase_is_stale__after_ten_seconds_without_a_question, rebase_object__moves_values_that_are_times,
+	rebase_note_request__is_told_of_ten_seconds_without_one, rebase_object__moves_values_that_are_times,
 	rebase_object__leaves_keys_annotations_data_and_texts)

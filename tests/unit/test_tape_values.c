@@ -2,6 +2,7 @@
  * test_tape_values.c: an open segment has no sums of its pages, so any value in it may be any other. One
  * after the other is: a reader has rows or a sentence, and what is recovered is sound.
  */
+#include "schema/sql/extension.h"
 #include "schema/sql/session.h"
 #include "schema/tape/format.h"
 #include "tests/unit/recover_check.h"

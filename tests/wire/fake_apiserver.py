@@ -13,7 +13,7 @@ something else, byte by byte if need be:
         pods.put("a"); pods.delete("a")             # running watches deliver it
         pods.disturb(lambda x: x.reset())           # what happens to the watches that run now
 
-Every request is in api.requests; wait_for waits for a condition with a deadline.
+Every request is in api.requests.
 """
 
 import errno
@@ -27,20 +27,9 @@ import time
 import urllib.parse
 import uuid
 
-PATIENCE_S = 60  # a test that passes never waits that long, however slow and busy the machine is
+from waiting import PATIENCE_S, wait_for
+
 KUBE_SYSTEM = "00000000-0000-4000-8000-00000000feed"
-
-
-def wait_for(condition, what, seconds=PATIENCE_S):
-    """Returns the condition's value as soon as it is true; fails the test when it never is."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds:g} s in vain for {what}")
-        time.sleep(0.01)
 
 
 def encode(value):

@@ -99,10 +99,7 @@ static int add_event(struct maker *m, struct err *err)
 	struct event e = {.time_ns = number_at(m, "time_ns"), .origin = ORIGIN_WATCH};
 	int rc = find_stream(m, &e.stream, err);
 
-	for (int i = ORIGIN_LIST; i <= ORIGIN_INFERRED; i++) {
-		if (strcmp(origin, event_origin_name((enum event_origin)i)) == 0)
-			e.origin = (enum event_origin)i;
-	}
+	(void)event_origin_parse(slice_of(origin), &e.origin);
 	e.rv = slice_of(text_at(m, "rv"));
 	if (rc == 0 && !event_type_parse(slice_of(text_at(m, "type")), &e.type))
 		rc = err_set(err, ERR_USAGE, "event without a type");
@@ -114,10 +111,7 @@ static int add_mark(struct maker *m, const char *kind, struct err *err)
 	struct tape_mark mark = {.time_ns = number_at(m, "time_ns"), .object = raw_at(m, "object")};
 	int rc = find_stream(m, &mark.stream, err);
 
-	for (int i = MARK_LIST; i <= MARK_ERROR; i++) {
-		if (strcmp(kind, mark_kind_name((enum mark_kind)i)) == 0)
-			mark.kind = (enum mark_kind)i;
-	}
+	(void)mark_kind_parse(slice_of(kind), &mark.kind);
 	mark.rv = slice_of(text_at(m, "rv"));
 	return rc ? rc : tape_writer_mark(m->writer, &mark, err);
 }

@@ -10,7 +10,8 @@ import tempfile
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, FakeApiserver, wait_for
+from fake_apiserver import FakeApiserver
+from waiting import PATIENCE_S, wait_for
 
 KUBETAPE = os.environ.get("KUBETAPE", "build/kubetape")
 

@@ -12,9 +12,10 @@ import subprocess
 import tempfile
 import threading
 
-from fake_apiserver import FakeApiserver, wait_for
+from fake_apiserver import FakeApiserver
 from recording import query
 from replays import DEADLINE_S, KUBETAPE, Case, Replay
+from waiting import wait_for
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 RESET = "reset"

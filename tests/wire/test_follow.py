@@ -3,8 +3,8 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest
+from waiting import PATIENCE_S, wait_for
 
 
 class Following:

@@ -3,8 +3,8 @@
 import json
 import subprocess
 
-from fake_apiserver import wait_for
 from recording import KUBETAPE, RecordTest
+from waiting import wait_for
 
 
 class Account(RecordTest):

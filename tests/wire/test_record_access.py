@@ -10,9 +10,10 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import FakeApiserver, wait_for
+from fake_apiserver import FakeApiserver
 from http2_server import Http2Connection
 from recording import RecordTest
+from waiting import wait_for
 
 
 def kubeconfig(server, user="{token: secret}", cluster="", context="main"):

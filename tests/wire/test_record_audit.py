@@ -4,8 +4,8 @@ import os
 import unittest
 from datetime import datetime, timedelta, timezone
 
-from fake_apiserver import wait_for
 from recording import RecordTest, query
+from waiting import wait_for
 
 
 def line(number, verb, obj, user):

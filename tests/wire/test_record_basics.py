@@ -5,8 +5,9 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import KUBE_SYSTEM, PATIENCE_S, encode, wait_for
+from fake_apiserver import KUBE_SYSTEM, encode
 from recording import KUBETAPE, RecordTest, plain_rows, query
+from waiting import PATIENCE_S, wait_for
 
 
 class Listing(RecordTest):

@@ -9,8 +9,9 @@ import signal
 import unittest
 
 import canary
-from fake_apiserver import status, wait_for
+from fake_apiserver import status
 from recording import RecordTest, is_sanitized
+from waiting import wait_for
 
 FRAME = b'{"type":"ADDED","object":%s}\n' % canary.encode(canary.secret()).encode()
 ITEMS = canary.encode([canary.secret(str(i), str(900 + i)) for i in range(3)])

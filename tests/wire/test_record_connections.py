@@ -2,9 +2,9 @@
 
 import os
 
-from fake_apiserver import wait_for
 from recording import RecordTest
 from replays import EVENTS, PODS, Replay, Tape, obj
+from waiting import wait_for
 
 QUIET = [{"group": "quiet.example.com", "version": "v1", "resource": f"things{i}", "kind": f"Thing{i}", "namespaced": True}
          for i in range(250)]

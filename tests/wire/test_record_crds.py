@@ -2,8 +2,8 @@
 
 import unittest
 
-from fake_apiserver import wait_for
 from recording import RecordTest, plain_rows
+from waiting import wait_for
 
 
 class Offers(RecordTest):

@@ -7,8 +7,8 @@ import re
 import subprocess
 import unittest
 
-from fake_apiserver import wait_for
 from recording import KUBETAPE, RecordTest, plain_rows
+from waiting import wait_for
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
 

@@ -5,8 +5,8 @@ import signal
 import time
 import unittest
 
-from fake_apiserver import wait_for
 from recording import RecordTest
+from waiting import wait_for
 
 
 # An object that the server does not have.

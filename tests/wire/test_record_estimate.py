@@ -5,8 +5,8 @@ import re
 import subprocess
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest
+from waiting import PATIENCE_S, wait_for
 
 
 class Estimate(RecordTest):

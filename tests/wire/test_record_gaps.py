@@ -3,8 +3,8 @@
 import time
 import unittest
 
-from fake_apiserver import wait_for
 from recording import RecordTest, plain_rows
+from waiting import wait_for
 
 
 class Relists(RecordTest):

@@ -6,8 +6,9 @@ import os
 import subprocess
 import unittest
 
-from fake_apiserver import PATIENCE_S, encode, status, wait_for
+from fake_apiserver import encode, status
 from recording import KUBETAPE, RecordTest, is_sanitized
+from waiting import PATIENCE_S, wait_for
 
 MB = 1 << 20
 # What the recorder takes for itself, libraries included, and for the open extent (64 MB in its forms).

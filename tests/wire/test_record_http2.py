@@ -2,8 +2,9 @@
 
 import unittest
 
-from fake_apiserver import Cut, wait_for
+from fake_apiserver import Cut
 from test_record_access import Access
+from waiting import wait_for
 
 NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = 0, 1, 2, 7, 8, 11
 

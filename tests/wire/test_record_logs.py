@@ -7,9 +7,9 @@ import subprocess
 import time
 import urllib.parse
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest, query
 from replays import Replay
+from waiting import PATIENCE_S, wait_for
 
 PATH = "/api/v1/namespaces/shop/pods/web/log"
 

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import unittest
 
-from fake_apiserver import wait_for
 from recording import KUBETAPE, RecordTest
+from waiting import wait_for
 
 
 class Metrics(RecordTest):

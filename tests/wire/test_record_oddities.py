@@ -3,8 +3,8 @@ is lost by it."""
 
 import unittest
 
-from fake_apiserver import wait_for
 from recording import RecordTest, query
+from waiting import wait_for
 
 NAMED = b'"name":"a","namespace":"default","uid":"u"'
 

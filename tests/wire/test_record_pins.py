@@ -8,8 +8,8 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest, query
+from waiting import PATIENCE_S, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CRASHES = "resource='pods' AND jget(object,'$.status.reason')='CrashLoopBackOff'"

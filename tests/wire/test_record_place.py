@@ -7,8 +7,8 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest, query
+from waiting import PATIENCE_S, wait_for
 
 
 class Place(RecordTest):

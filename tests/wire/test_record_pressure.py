@@ -7,9 +7,10 @@ import threading
 import time
 import unittest
 
-from fake_apiserver import PATIENCE_S, encode, wait_for
+from fake_apiserver import encode
 from recording import RecordTest, preload
 from small_disk import SmallDisk
+from waiting import PATIENCE_S, wait_for
 
 
 def pod(i, size):

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 
-from fake_apiserver import wait_for
 from recording import KUBETAPE, RecordTest
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from s3_store import S3Store  # noqa: E402
+from waiting import wait_for
 
 
 class Push(RecordTest):

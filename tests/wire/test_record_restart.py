@@ -9,8 +9,8 @@ import time
 import unittest
 import urllib.request
 
-from fake_apiserver import wait_for
 from recording import KUBETAPE, RecordTest, plain_rows, query
+from waiting import wait_for
 
 
 class Restarts(RecordTest):

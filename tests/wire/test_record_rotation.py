@@ -4,8 +4,8 @@ import os
 import signal
 import unittest
 
-from fake_apiserver import wait_for
 from recording import RecordTest
+from waiting import wait_for
 
 
 class Rotation(RecordTest):

@@ -6,8 +6,8 @@ import signal
 import subprocess
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest
+from waiting import PATIENCE_S, wait_for
 
 
 class StatusLine(RecordTest):

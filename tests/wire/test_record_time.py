@@ -8,9 +8,10 @@ import subprocess
 import time
 import unittest
 
-from fake_apiserver import PATIENCE_S, Cut, Exchange, wait_for
+from fake_apiserver import Cut, Exchange
 from recording import RecordTest, plain_rows, preload
 from test_record_access import Access, kubeconfig
+from waiting import PATIENCE_S, wait_for
 
 S = 1_000_000_000
 

@@ -11,6 +11,7 @@ import time
 import unittest
 
 from replays import DEADLINE_S, KUBETAPE, NODES, PODS, Case, Tape, brief, obj
+from waiting import wait_for
 
 
 def counted(count=30, spacing=10.0):
@@ -46,13 +47,11 @@ class ControlTest(Case):
         return [i["metadata"]["name"] for i in r.get("/api/v1/pods")[1]["items"]]
 
     def wait_for(self, r, **wanted):
-        deadline = time.monotonic() + DEADLINE_S
-        while True:
-            _, status = r.get("/kubetape/v1/status")
-            if all(status[k] == v for k, v in wanted.items()):
-                return status
-            self.assertLess(time.monotonic(), deadline, status)
-            time.sleep(0.01)
+        def status():
+            found = r.get("/kubetape/v1/status")[1]
+            return all(found[k] == v for k, v in wanted.items()) and found
+
+        return wait_for(status, f"a status with {wanted}")
 
     def test_step_applies_events_one_by_one_whatever_the_clock_says(self):
         r = self.replay(counted())
@@ -109,9 +108,7 @@ class ControlTest(Case):
     def test_a_clock_that_waits_for_long_says_what_for(self):
         r = self.replay(counted(2), "--wait-watchers", "2")
         with r.watch("/api/v1/pods?watch=1&resourceVersion=20"):
-            deadline = time.monotonic() + DEADLINE_S
-            while "not started" not in r.stderr() and time.monotonic() < deadline:
-                time.sleep(0.1)
+            wait_for(lambda: "not started" in r.stderr(), "a word of it")
             self.assertIn("info the clock has not started: 1 of 2 watches are open (--wait-watchers)", r.stderr())
 
     def test_run_until_pauses_at_a_position_and_behind_an_event(self):
@@ -150,10 +147,8 @@ class ControlTest(Case):
 
         limit = 1.3 * peak(25) + 8e6
         peak(75)
-        deadline = time.monotonic() + DEADLINE_S
-        while self.memory(r) > limit:  # a moment later what was read ahead last is given back, too
-            self.assertLess(time.monotonic(), deadline, (self.memory(r), limit))
-            time.sleep(0.05)
+        # A moment later what was read ahead last is given back, too.
+        wait_for(lambda: self.memory(r) <= limit, f"no more than {limit:.0f} bytes")
 
     def memory(self, r):
         with open("/proc/%d/status" % r.process.pid) as f:
@@ -315,9 +310,7 @@ class ControlTest(Case):
     def test_ctl_that_waits_says_when_another_stop_takes_the_place_of_its_own(self):
         r = self.replay(counted(3, 1000))
         waits = subprocess.Popen([KUBETAPE, "ctl", "127.0.0.1:%d" % r.port, "until", "end", "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + DEADLINE_S
-        while r.get("/kubetape/v1/status")[1]["stop"]["number"] == 0:
-            self.assertLess(time.monotonic(), deadline)
+        wait_for(lambda: r.get("/kubetape/v1/status")[1]["stop"]["number"], "the stop of the first")
         self.ctl(r, "until-event", "0")
         self.assertEqual(waits.communicate(timeout=DEADLINE_S)[1], "kubetape ctl: the replay was told to pause elsewhere\n")
         self.assertEqual(waits.returncode, 3)

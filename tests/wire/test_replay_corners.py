@@ -3,10 +3,10 @@
 import http.client
 import json
 import signal
-import time
 import unittest
 
 from replays import DEADLINE_S, EVENTS, NODES, PODS, TABLE, WIDGETS, Case, Tape, brief, obj
+from waiting import wait_for
 
 STREAMING = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
@@ -252,9 +252,7 @@ class StreamTest(Case):
         for w in watches:
             w.close()
             w.response.close()
-        deadline = time.monotonic() + DEADLINE_S
-        while r.get("/kubetape/v1/status")[1]["watches"]:
-            self.assertLess(time.monotonic(), deadline)
+        wait_for(lambda: not r.get("/kubetape/v1/status")[1]["watches"], "the end of all watches")
 
     def test_a_server_that_is_stopped_says_no_error_to_its_watchers(self):
         r = self.replay(two_namespaces(), "--wait-watchers", "99")

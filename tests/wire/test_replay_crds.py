@@ -1,10 +1,9 @@
 """Custom resources that programs define while a replay runs: served, found in discovery, and gone with their CRD."""
 
 import json
-import time
 import unittest
 
-from replays import DEADLINE_S, TABLE, WIDGETS, obj
+from replays import TABLE, WIDGETS, obj
 from writing import CRDS, MERGE_PATCH, Writes, tape
 
 CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -39,12 +38,6 @@ class Defined(Writes):
         status, made = self.send("POST", PATH, lion(name, **members))
         self.assertEqual(status, 201, made)
         return made
-
-    def wait_for(self, ask, wanted):
-        deadline = time.monotonic() + DEADLINE_S
-        while ask() != wanted and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertEqual(ask(), wanted)
 
     def test_a_crd_is_established_at_once_and_watches_see_that(self):
         server = self.start("--write", "overlay", made=tape().listed(CRDS, 100, []))
@@ -133,7 +126,7 @@ class Defined(Writes):
             self.assertEqual(body["message"], 'lions.zoo.example.com "late" is forbidden: create not allowed while custom resource definition is terminating')
             self.send("PATCH", PATH + "/old", {"metadata": {"finalizers": None}}, MERGE_PATCH)
             self.assertEqual(watch.next()["type"], "DELETED")
-        self.wait_for(lambda: self.server.request("GET", PATH)[0], 404)
+        self.wait_until(lambda: self.server.request("GET", PATH)[0], 404)
         self.error(self.get(CRDS_PATH + "/lions.zoo.example.com"), 404, "NotFound")
         self.assertNotIn("zoo.example.com", [g["name"] for g in self.get("/apis")[1]["groups"]])
         self.assertEqual(self.send("POST", CRDS_PATH, lions())[0], 201)
@@ -148,7 +141,7 @@ class Defined(Writes):
         path = "/apis/example.com/v1/namespaces/default/widgets"
         self.assertEqual(len(self.get(path)[1]["items"]), 1)
         self.send("DELETE", CRDS_PATH + "/widgets.example.com")
-        self.wait_for(lambda: self.server.request("GET", path)[0], 404)
+        self.wait_until(lambda: self.server.request("GET", path)[0], 404)
 
     def test_a_move_keeps_what_was_defined(self):
         server = self.define()

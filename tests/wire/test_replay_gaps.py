@@ -4,10 +4,10 @@ import json
 import subprocess
 import unittest
 
-from fake_apiserver import PATIENCE_S, wait_for
 from fault_case import Raw
 from recording import RecordTest
 from replays import KUBETAPE, PODS, T0, Case, Replay, Tape, brief, obj
+from waiting import PATIENCE_S, wait_for
 
 LAST_CHUNK = b"\r\n0\r\n\r\n"
 

@@ -5,10 +5,10 @@ import os
 import signal
 import sqlite3
 import subprocess
-import time
 import unittest
 
 from replays import DEADLINE_S, KUBETAPE, NODES, PODS, Case, Tape, brief, obj
+from waiting import wait_for
 
 SECRETS = {"version": "v1", "resource": "secrets", "kind": "Secret", "namespaced": True}
 
@@ -37,16 +37,14 @@ class RunTest(Case):
             capture_output=True, text=True, timeout=60, check=False)
 
     def wait_for_rows(self, sql, count):
-        deadline = time.monotonic() + DEADLINE_S
-        while True:
+        def rows():
             try:
-                rows = self.ask(sql)
+                found = self.ask(sql)
             except sqlite3.OperationalError:
-                rows = []
-            if len(rows) >= count:
-                return rows
-            self.assertLess(time.monotonic(), deadline, rows)
-            time.sleep(0.02)
+                return None
+            return found if len(found) >= count else None
+
+        return wait_for(rows, f"{count} rows of: {sql}")
 
     def test_every_request_has_a_row_with_what_it_asked_for_and_its_answer(self):
         r = self.begin()
@@ -152,10 +150,12 @@ class RunTest(Case):
         self.path = os.path.join(self.folder, "x.run")
         r = self.replay(small(), "--run", self.path, through=("sh", "-c", "ulimit -f 200; trap '' XFSZ; exec \"$@\"", "sh"))
         r.codes = (1,)
-        deadline = time.monotonic() + DEADLINE_S
-        while "the replay goes on, nothing more is stored" not in r.stderr():
+
+        def is_full():
             self.assertEqual(r.request("GET", "/api/v1/pods?x=" + "y" * 5000)[0], 200)
-            self.assertLess(time.monotonic(), deadline)
+            return "the replay goes on, nothing more is stored" in r.stderr()
+
+        wait_for(is_full, "the end of the run")
         self.assertEqual(r.get("/api/v1/pods")[0], 200)
         self.assertEqual(r.stop(), 1)
         self.assertIn("kubetape replay: cannot write the run '%s'" % self.path, r.stderr())

@@ -10,9 +10,10 @@ import threading
 import time
 import unittest
 
-from fake_apiserver import FakeApiserver, wait_for
+from fake_apiserver import FakeApiserver
 from replays import DEADLINE_S, KUBETAPE
 from teeing import Peer, TeeCase
+from waiting import wait_for
 
 PODS = "/api/v1/pods"
 MAPS = "/api/v1/configmaps"

@@ -1,9 +1,8 @@
 """What the replay does by itself with what programs wrote: the grace of pods, finalizers, what deletions ask of dependents."""
 
-import time
 import unittest
 
-from replays import CONFIGMAPS, DEADLINE_S, DEPLOYMENTS, NAMESPACES, NODES, PODS, Tape, brief, obj
+from replays import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Tape, brief, obj
 from writing import MAPS, MERGE_PATCH, PODS_PATH, Writes, config_map, tape
 
 SHOP = "/apis/apps/v1/namespaces/default/deployments/shop"
@@ -178,12 +177,6 @@ class Collecting(Writes):
     def names(self, target):
         return [o["metadata"]["name"] for o in self.get(target)[1]["items"]]
 
-    def wait_for(self, ask, wanted):
-        deadline = time.monotonic() + DEADLINE_S
-        while ask() != wanted and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertEqual(ask(), wanted)
-
     def make(self, name, *owners, **more):
         status, made = self.send("POST", MAPS, config_map(name, metadata=owned_by(*owners, **more)))
         self.assertEqual(status, 201, made)
@@ -193,7 +186,7 @@ class Collecting(Writes):
         self.start_collecting()
         self.make("mine", ("ReplicaSet", "shop-1", "uid-shop-1"))
         self.assertEqual(self.send("DELETE", SHOP)[1]["status"], "Success")
-        self.wait_for(lambda: self.names(SETS_PATH) + self.names(PODS_PATH) + self.names(MAPS), ["idle", "a", "b"])
+        self.wait_until(lambda: self.names(SETS_PATH) + self.names(PODS_PATH) + self.names(MAPS), ["idle", "a", "b"])
 
     def test_without_the_option_dependents_stay(self):
         self.start("--write", "overlay", made=family_tape())
@@ -204,9 +197,9 @@ class Collecting(Writes):
     def test_what_the_tape_still_makes_for_an_owner_that_a_program_deleted_goes_too(self):
         self.start_collecting()
         self.send("DELETE", SETS_PATH + "/shop-1")
-        self.wait_for(lambda: self.names(PODS_PATH), ["idle"])
+        self.wait_until(lambda: self.names(PODS_PATH), ["idle"])
         self.step()
-        self.wait_for(lambda: self.names(PODS_PATH), ["idle"])
+        self.wait_until(lambda: self.names(PODS_PATH), ["idle"])
 
     def test_what_the_tape_deletes_takes_with_it_what_programs_wrote(self):
         self.start_collecting()
@@ -214,7 +207,7 @@ class Collecting(Writes):
         self.step()
         self.assertEqual(self.names(MAPS), ["a", "b", "mine"])
         self.step()
-        self.wait_for(lambda: self.names(MAPS), ["a"])
+        self.wait_until(lambda: self.names(MAPS), ["a"])
 
     def test_in_the_foreground_dependents_that_block_go_first(self):
         server = self.start_collecting()
@@ -231,15 +224,15 @@ class Collecting(Writes):
         self.start_collecting()
         self.send("PATCH", SETS_PATH + "/shop-1", {"metadata": {"finalizers": ["x/y"]}}, MERGE_PATCH)
         self.send("DELETE", SHOP, {"propagationPolicy": "Foreground"})
-        self.wait_for(lambda: self.names(PODS_PATH), ["idle"])
+        self.wait_until(lambda: self.names(PODS_PATH), ["idle"])
         self.assertIn("deletionTimestamp", self.get(SHOP)[1]["metadata"])
         self.send("PATCH", SETS_PATH + "/shop-1", {"metadata": {"finalizers": None}}, MERGE_PATCH)
-        self.wait_for(lambda: self.get(SHOP)[0], 404)
+        self.wait_until(lambda: self.get(SHOP)[0], 404)
 
     def test_orphans_stay_and_forget_their_owner(self):
         self.start_collecting()
         self.send("DELETE", SHOP, {"propagationPolicy": "Orphan"})
-        self.wait_for(lambda: self.get(SHOP)[0], 404)
+        self.wait_until(lambda: self.get(SHOP)[0], 404)
         self.assertNotIn("ownerReferences", self.get(SETS_PATH + "/shop-1")[1]["metadata"])
         self.assertEqual(self.names(PODS_PATH), ["idle", "shop-1-a", "shop-1-b"])
 
@@ -248,9 +241,9 @@ class Collecting(Writes):
         first, second = self.make("first"), self.make("second")
         self.make("both", ("ConfigMap", "first", first), ("ConfigMap", "second", second))
         self.send("DELETE", MAPS + "/first")
-        self.wait_for(lambda: [o["name"] for o in self.get(MAPS + "/both")[1]["metadata"]["ownerReferences"]], ["second"])
+        self.wait_until(lambda: [o["name"] for o in self.get(MAPS + "/both")[1]["metadata"]["ownerReferences"]], ["second"])
         self.send("DELETE", MAPS + "/second")
-        self.wait_for(lambda: self.names(MAPS), ["a", "b"])
+        self.wait_until(lambda: self.names(MAPS), ["a", "b"])
 
     def test_an_owner_is_its_uid_in_the_namespace_of_the_dependent(self):
         self.start_collecting()
@@ -260,20 +253,20 @@ class Collecting(Writes):
         self.make("of-a-node", ("Node", "n1", "uid-n1"))
         elsewhere = "/api/v1/namespaces/other/configmaps"
         self.send("POST", elsewhere, config_map("crossing", metadata=owned_by(("ConfigMap", "a", "uid-a"))))
-        self.wait_for(lambda: self.names("/api/v1/configmaps"), ["a", "b", "good", "of-a-node"])
+        self.wait_until(lambda: self.names("/api/v1/configmaps"), ["a", "b", "good", "of-a-node"])
 
     def test_an_owner_that_nobody_can_know_counts_as_there(self):
         self.start_collecting()
         self.make("mine", ("Gadget", "g", "uid-g"), ("DaemonSet", "d", "uid-d"))
         self.make("last", ("ConfigMap", "a", "uid-that-nobody-has"))
-        self.wait_for(lambda: self.names(MAPS), ["a", "b", "mine"])
+        self.wait_until(lambda: self.names(MAPS), ["a", "b", "mine"])
         self.assertEqual(len(self.get(MAPS + "/mine")[1]["metadata"]["ownerReferences"]), 2)
 
     def test_what_is_absorbed_is_left_alone_and_blocks_nobody(self):
         self.start_collecting("--write", "pods=absorb")
         self.send("DELETE", SHOP, {"propagationPolicy": "Foreground"})
-        self.wait_for(lambda: self.names(SETS_PATH), [])
-        self.wait_for(lambda: self.get(SHOP)[0], 404)
+        self.wait_until(lambda: self.names(SETS_PATH), [])
+        self.wait_until(lambda: self.get(SHOP)[0], 404)
         self.assertEqual(self.names(PODS_PATH), ["idle", "shop-1-a", "shop-1-b"])
 
     def test_many_dependents_go_in_their_order(self):

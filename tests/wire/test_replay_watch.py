@@ -11,6 +11,7 @@ import time
 import unittest
 
 from replays import DEADLINE_S, EVENTS, PARTIAL, PODS, TABLE, Case, Tape, brief, obj
+from waiting import wait_for
 
 
 def a_day():
@@ -331,9 +332,7 @@ class ClockTest(Case):
 
     def test_clock_runs_at_once_when_told_to_wait_for_nobody(self):
         r = self.replay(a_day(), "--speed", "max", "--wait-watchers", "0")
-        deadline = time.monotonic() + DEADLINE_S
-        while r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"] != "24":
-            self.assertLess(time.monotonic(), deadline)
+        wait_for(lambda: r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"] == "24", "the last version")
 
     def test_replay_can_begin_and_end_inside_the_tape(self):
         r = self.replay(a_day(), "--speed", "max", "--from", "seq:4", "--until", "rv:23")

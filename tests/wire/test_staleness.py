@@ -5,10 +5,10 @@ import subprocess
 import time
 import unittest
 
-from fake_apiserver import wait_for
 from recording import Recording
 from replays import DEADLINE_S, KUBETAPE
 from teeing import ApiCase
+from waiting import wait_for
 
 PODS = "/api/v1/pods"
 POD = "/api/v1/namespaces/default/pods/"

@@ -5,11 +5,11 @@ import ssl
 import struct
 import unittest
 
-from fake_apiserver import wait_for
 from http2_raw import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE,
     header)
 from http2_server import Inflater
 from teeing import PREFACE, RESET, TeeCase
+from waiting import wait_for
 
 CONTINUATION, PRIORITY_FRAME, PADDED, PRIORITY = 9, 2, 8, 32
 

@@ -5,10 +5,11 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, encode, wait_for
+from fake_apiserver import encode
 from recording import is_sanitized, preload
 from small_disk import SmallDisk
 from teeing import ApiCase
+from waiting import PATIENCE_S, wait_for
 
 PODS = "/api/v1/pods"
 LARGE = 200_000

@@ -5,10 +5,11 @@ import signal
 import subprocess
 import unittest
 
-from fake_apiserver import encode, status, wait_for
+from fake_apiserver import encode, status
 from recording import Recording
 from replays import DEADLINE_S, KUBETAPE, PARTIAL, TABLE
 from teeing import ApiCase
+from waiting import wait_for
 
 EVENTS = "SELECT resource, type, origin, namespace, name, uid, rv, object FROM events ORDER BY resource, CAST(rv AS INTEGER), uid"
 SPANS = ("SELECT s.resource, s.namespace, s.field_selector, g.reason, g.how_ended, g.modified, g.added, g.deleted, g.recreated"

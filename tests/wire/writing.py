@@ -3,6 +3,7 @@
 import json
 
 from replays import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Case, Tape, obj
+from waiting import wait_for
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -52,6 +53,9 @@ class Writes(Case):
 
     def get(self, target):
         return self.send("GET", target)
+
+    def wait_until(self, ask, wanted):
+        wait_for(lambda: ask() == wanted, wanted)
 
     def rv(self, target):
         return self.get(target)[1]["metadata"]["resourceVersion"]

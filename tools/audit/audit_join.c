@@ -1,7 +1,7 @@
 /* audit_join.c: see audit_join.h. */
 #include "tools/audit/audit_join.h"
 
-#include "schema/base/count_of.h"
+#include "replayer/request/verb.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/tape/audit_book.h"
@@ -482,21 +482,10 @@ static int join_moment(struct audit_joiner *j, struct err *err)
 
 /* ---- lines ---- */
 
-static bool is_one_of(struct slice word, const char *const *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (slice_is(word, words[i]))
-			return true;
-	}
-	return false;
-}
-
 static bool is_write(const struct audit_entry *e)
 {
-	static const char *const verbs[] = {"create", "update", "patch", "delete", "deletecollection"};
-	static const char *const talk[] = {"exec", "attach", "portforward", "proxy", "log", "token"};
-
-	return is_one_of(e->verb, verbs, COUNT_OF(verbs)) && !is_one_of(e->subresource, talk, COUNT_OF(talk));
+	return verb_is_write(verb_find(e->verb)) && !subresource_is_bytes(e->subresource) &&
+	       !slice_is(e->subresource, "token");
 }
 
 /* Status answers a delete, and many subresources. */

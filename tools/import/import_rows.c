@@ -57,11 +57,10 @@ static int add_stream(struct importer *m, struct err *err)
 
 static enum event_origin origin_of(const char *name)
 {
-	for (int i = ORIGIN_LIST; i <= ORIGIN_INFERRED; i++) {
-		if (strcmp(name, event_origin_name((enum event_origin)i)) == 0)
-			return (enum event_origin)i;
-	}
-	return ORIGIN_WATCH;
+	enum event_origin origin = ORIGIN_WATCH;
+
+	(void)event_origin_parse(slice_of(name), &origin);
+	return origin;
 }
 
 static int add_event(struct importer *m, struct err *err)

@@ -6,6 +6,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
+#include "schema/sql/extension.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* shell_words.c: what the tab key offers in the shell: after FROM and JOIN the tables, else whatever can
  * stand in a statement. */
 #include "schema/base/count_of.h"
+#include "schema/sql/extension.h"
 #include "tools/shell/shell_internal.h"
 
 #include <ctype.h>

@@ -69,7 +69,12 @@ static int by_time(const void *left, const void *right)
 
 static void collect(const struct golden_beside *b, const struct run_comparison *c, struct beside_rows *ret)
 {
-	static const char *const words[] = {"only golden", "only now", "body", "times"};
+	static const char *const words[] = {
+		[ONLY_IN_FIRST] = "only golden",
+		[ONLY_IN_SECOND] = "only now",
+		[OTHER_BODY] = "body",
+		[OTHER_TIMES] = "times",
+	};
 	size_t differences = run_comparison_count(c), matches = run_comparison_match_count(c);
 
 	ret->items = xcalloc(differences + matches + 1, sizeof(*ret->items));

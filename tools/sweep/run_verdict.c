@@ -199,7 +199,12 @@ static void print_value(const char *name, struct slice json)
 
 static int print_json(struct printer *p, const struct run_difference *d, struct err *err)
 {
-	static const char *const kinds[] = {"only in first", "only in second", "body", "times"};
+	static const char *const kinds[] = {
+		[ONLY_IN_FIRST] = "only in first",
+		[ONLY_IN_SECOND] = "only in second",
+		[OTHER_BODY] = "body",
+		[OTHER_TIMES] = "times",
+	};
 	const struct run_action *a = d->first ? d->first : d->second;
 	int rc = make_fields(p, d, err);
 

@@ -18,7 +18,12 @@
 
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix)
 {
-	static const char *const stages[] = {"", "-again", "-control", "-narrow"};
+	static const char *const stages[] = {
+		[SWEEP_FIRST] = "",
+		[SWEEP_AGAIN] = "-again",
+		[SWEEP_CONTROL] = "-control",
+		[SWEEP_NARROW] = "-narrow",
+	};
 	const char *kind = slot->paced ? "paced" : slot->laid_over ? "overlay" : "without";
 
 	if (!slot->of)

@@ -27,6 +27,7 @@ enum sweep_stage {
 	SWEEP_AGAIN,   /* what goes wrong once may have been unlucky */
 	SWEEP_CONTROL, /* the same place, with a cut that nobody can mind */
 	SWEEP_NARROW,  /* less of the same place */
+	SWEEP_OVER,    /* nothing more is to run: no slot is in it */
 };
 
 /* A place where one can run. */

@@ -173,26 +173,24 @@ static bool wants_control(const struct sweep *s, const struct sweep_try *try)
 	return own_words && sweep_has_control(try->position);
 }
 
-/* What its last run says of it, and in *ret_next what is to run then; true when something is. */
-static bool judge_run(const struct sweep *s, const struct sweep_slot *slot, bool differs, bool struck,
-	enum sweep_stage *ret_next)
+/* Gives the try the verdict of its last run; returns what is to run then. */
+static enum sweep_stage judge_run(
+	const struct sweep *s, const struct sweep_slot *slot, bool differs, bool struck)
 {
 	struct sweep_try *try = slot->of;
 
-	*ret_next = slot->stage + 1;
 	switch (slot->stage) {
 	case SWEEP_FIRST:
 		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
-		break;
+		return struck && differs ? SWEEP_AGAIN : SWEEP_OVER;
 	case SWEEP_AGAIN:
 		try->verdict = struck && differs ? SWEEP_WRONG : s->quick ? SWEEP_FINE : SWEEP_UNSURE;
-		break;
+		return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
-	case SWEEP_NARROW: break;
+	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
+	case SWEEP_OVER: break;
 	}
-	if (slot->stage == SWEEP_FIRST)
-		return differs && struck;
-	return slot->stage == SWEEP_AGAIN && try->verdict == SWEEP_WRONG && wants_control(s, try);
+	return SWEEP_OVER;
 }
 
 /* A program that does not see its own writes, or sees an older state, may make and delete things that nobody
@@ -264,9 +262,8 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 	return result;
 }
 
-/* Judges what has ended. True in *ret_again when it is to run once more, in that stage. */
-static int sweep_tries_judge(
-	struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *ret_next, struct err *err)
+/* Judges what has ended; *ret_next is the stage in which it is to run once more, or SWEEP_OVER. */
+static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_next, struct err *err)
 {
 	struct sweep_slot *slot = &s->runs.slot[at];
 	struct sweep_try *try = slot->of;
@@ -276,13 +273,12 @@ static int sweep_tries_judge(
 	size_t count;
 	int rc = sweep_run_read(&s->runs, at, &answer, err);
 
-	*ret_again = false;
 	s->ended++;
 	if (rc)
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
-	*ret_again = judge_run(s, slot, count, answer.hits, ret_next);
+	*ret_next = judge_run(s, slot, count, answer.hits);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
@@ -372,7 +368,7 @@ static void show_progress(const struct sweep *s, bool shown)
 int sweep_run_tries(struct sweep *s, struct err *err)
 {
 	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
-	bool shown = isatty(STDERR_FILENO), again;
+	bool shown = isatty(STDERR_FILENO);
 	enum sweep_stage stage;
 	struct sweep_try *try;
 	size_t next = 0, running = 0;
@@ -391,10 +387,12 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 			sweep_stop(s);
 			break;
 		}
-		rc = sweep_tries_judge(s, (size_t)at, &again, &stage, err);
-		try = again ? s->runs.slot[at].of : next_try(s, &next);
-		if (rc == 0 && try)
-			rc = begin_try(s, (size_t)at, try, again ? stage : SWEEP_FIRST, err);
+		rc = sweep_tries_judge(s, (size_t)at, &stage, err);
+		if (rc)
+			break;
+		try = stage == SWEEP_OVER ? next_try(s, &next) : s->runs.slot[at].of;
+		if (try)
+			rc = begin_try(s, (size_t)at, try, stage == SWEEP_OVER ? SWEEP_FIRST : stage, err);
 		else
 			running--;
 	}

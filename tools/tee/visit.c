@@ -10,21 +10,10 @@
 
 /* ---- what is asked ---- */
 
-static bool is_one_of(struct slice word, const char *const *words)
-{
-	for (; *words; words++) {
-		if (slice_is(word, *words))
-			return true;
-	}
-	return false;
-}
-
 /* What passes there is no object: bytes of a container, or of a server behind the server. */
 static bool is_stream_of_bytes(const struct api_path *p)
 {
-	static const char *const words[] = {"log", "proxy", "exec", "attach", "portforward", NULL};
-
-	return p->rest.len || is_one_of(p->subresource, words);
+	return p->rest.len || subresource_is_bytes(p->subresource);
 }
 
 static bool is_document(const struct visit *v)

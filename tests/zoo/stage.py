@@ -1,0 +1,62 @@
+"""An API server of its own on which worlds are played, and the tapes of them."""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+
+import programs
+
+sys.path.insert(0, os.path.join(programs.HERE, "..", "interop"))
+from lib import churn, cluster, process, tape, wait  # noqa: E402 (found by the line above)
+import worlds  # noqa: E402
+
+# What these would add or refuse is the work of controllers, of which none runs here.
+WITHOUT = "--disable-admission-plugins=ServiceAccount,ResourceQuota,TaintNodesByCondition,DefaultTolerationSeconds"
+
+
+class Stage:
+    """While it is open, play() makes tapes in the folder."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def __enter__(self):
+        with contextlib.ExitStack() as opened:
+            self._cluster = opened.enter_context(cluster.fresh(self._folder, programs=("etcd", "kube-apiserver"), apiserver_flags=[WITHOUT]))
+            self._api = churn.Api(self._cluster)
+            opened.callback(self._api.close)
+            self._ask("POST", "/api/v1/namespaces", {"metadata": {"name": worlds.NAMESPACE}})
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._opened.close()
+
+    def play(self, world):
+        """The path of the tape."""
+        path = os.path.join(self._folder, world.__name__ + ".tape")
+        shutil.rmtree(path, ignore_errors=True)
+        played = worlds.World(self._ask)
+        recorder = process.Child([tape.paths.KUBETAPE, "record", "--all", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
+        recorder.wait_for("^recording [0-9]+")
+        try:
+            world(played)
+            wait.until(f"all of '{world.__name__}' on its tape", lambda: not missing(path, played.expected), describe=lambda: missing(path, played.expected))
+        finally:
+            recorder.stop(signal.SIGINT)
+            played.clear()
+        return path
+
+    def _ask(self, verb, path, body):
+        status, answer = self._api.ask(verb, path, body, "application/merge-patch+json" if verb == "PATCH" else "application/json")
+        if status >= 300:
+            raise RuntimeError(f"{verb} {path}: {status} {answer.get('message')}")
+        return answer
+
+
+def missing(path, expected):
+    rows = tape.rows(path, "SELECT type, uid, rv FROM events WHERE origin = 'watch'")
+    seen = {(row["type"], row["uid"], None if row["type"] == "DELETED" else row["rv"]) for row in rows}
+    return [event for event in expected if event not in seen]

@@ -1,0 +1,338 @@
+"""Small worlds for programs that are hunted for unknown bugs: a dozen changes each, in which what the program looks after is made,
+changed, deleted and made again under its name. They are played on an API server without controllers, so that the objects
+have everything that a server gives them."""
+
+IMAGE = "registry.example/web:"
+NAMESPACE = "shop"
+LONG_AGO = "2026-01-01T00:00:00Z"
+CLUSTER_WIDE = ("ClusterRole", "Namespace", "Node")
+# kind: where its collection is
+FOLDERS = {
+    "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles"),
+    "ConfigMap": ("/api/v1", "configmaps"),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets"),
+    "Deployment": ("/apis/apps/v1", "deployments"),
+    "Job": ("/apis/batch/v1", "jobs"),
+    "Namespace": ("/api/v1", "namespaces"),
+    "Node": ("/api/v1", "nodes"),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
+    "Pod": ("/api/v1", "pods"),
+    "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
+    "ReplicaSet": ("/apis/apps/v1", "replicasets"),
+    "ResourceQuota": ("/api/v1", "resourcequotas"),
+    "Service": ("/api/v1", "services"),
+    "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "StatefulSet": ("/apis/apps/v1", "statefulsets"),
+}
+
+
+class World:
+    """What is done to an API server. `ask(verb, path, body)` returns the object."""
+
+    def __init__(self, ask):
+        self._ask = ask
+        self._live = []
+        self.expected = []  # what a recorder must have seen: (type, UID, resourceVersion; None of deletions)
+
+    def add(self, kind, name, namespace=NAMESPACE, metadata=None, status=None, **parts):
+        group, plural = FOLDERS[kind]
+        folder = f"{group}/{plural}" if kind in CLUSTER_WIDE else f"{group}/namespaces/{namespace}/{plural}"
+        thing = self._ask("POST", folder, {"apiVersion": "/".join(group.split("/")[2:]), "kind": kind, "metadata": {"name": name, **(metadata or {})}, **parts})
+        thing["path"] = f"{folder}/{name}"
+        self._live.append(thing)
+        self._note("ADDED", thing)
+        if status:
+            self._patch(thing, "/status", {"status": status})
+        return thing
+
+    def change(self, thing, status=None, **parts):
+        """Merges; lists are replaced."""
+        if parts:
+            self._patch(thing, "", parts)
+        if status:
+            self._patch(thing, "/status", {"status": status})
+
+    def ask_to_end(self, thing):
+        """Of what its node or a finalizer holds."""
+        self._take(thing, self._ask("DELETE", thing["path"], {}))
+        self._note("MODIFIED", thing)
+
+    def delete(self, thing):
+        metadata = thing["metadata"]
+        if thing["kind"] == "Namespace":
+            self._ask("PUT", thing["path"] + "/finalize", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata, "spec": {"finalizers": []}})
+        elif metadata.get("deletionTimestamp") and metadata.get("finalizers"):
+            self._ask("PATCH", thing["path"], {"metadata": {"finalizers": None}})
+        else:
+            if metadata.get("finalizers"):
+                self._patch(thing, "", {"metadata": {"finalizers": None}})
+            self._ask("DELETE", thing["path"], {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+        self._live.remove(thing)
+        self.expected.append(("DELETED", metadata["uid"], None))
+
+    def clear(self):
+        for thing in reversed(self._live):
+            if thing["kind"] == "Namespace" and not thing["metadata"].get("deletionTimestamp"):
+                self.ask_to_end(thing)
+            self.delete(thing)
+
+    def _patch(self, thing, subresource, patch):
+        self._take(thing, self._ask("PATCH", thing["path"] + subresource, patch))
+        self._note("MODIFIED", thing)
+
+    def _take(self, thing, answer):
+        thing["metadata"] = answer["metadata"]
+
+    def _note(self, event, thing):
+        self.expected.append((event, thing["metadata"]["uid"], thing["metadata"]["resourceVersion"]))
+
+
+# --- what worlds are made of ---
+
+def pod_spec(image="1", **more):
+    return {"containers": [{"name": "main", "image": IMAGE + image}], **more}
+
+
+def template(labels, image="1", **more):
+    return {"metadata": {"labels": labels}, "spec": pod_spec(image, **more)}
+
+
+def owned_by(owner):
+    return {"ownerReferences": [{"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True}]}
+
+
+def node(world, name, **spec):
+    return world.add("Node", name, metadata={"labels": {"kubernetes.io/hostname": name}}, spec=spec, status={
+        "conditions": [{"type": "Ready", "status": "True"}], "addresses": [{"type": "InternalIP", "address": f"10.0.0.{name[-1]}"}],
+        "capacity": {"cpu": "4", "memory": "8Gi", "pods": "20"}, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "20"}})
+
+
+def running(ip, ready=True):
+    return {"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}], "startTime": LONG_AGO,
+        "conditions": [{"type": "Ready", "status": str(ready), "lastTransitionTime": LONG_AGO}]}
+
+
+def pod(world, name, labels, ip, where="node-1", ready=True, **metadata):
+    return world.add("Pod", name, metadata={"labels": labels, **metadata}, spec=pod_spec(nodeName=where), status=running(ip, ready))
+
+
+# --- the worlds ---
+
+def deployments(w):
+    labels = {"app": "web"}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template(labels)}
+    orphan = w.add("ReplicaSet", "web-old", metadata={"labels": labels}, spec={
+        "replicas": 1, "selector": {"matchLabels": labels}, "template": template(labels, "0")})
+    web = w.add("Deployment", "web", spec=spec)
+    w.change(web, spec={"replicas": 3})
+    w.change(web, spec={"template": template(labels, "2")})
+    w.change(web, spec={"paused": True, "replicas": 4})
+    w.change(web, spec={"paused": False, "template": template(labels, "3")})
+    w.delete(orphan)
+    w.delete(web)
+    w.add("Deployment", "web", spec={**spec, "replicas": 1})
+
+
+def replicasets(w):
+    labels = {"app": "web"}
+    spec = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template(labels)}
+    web = w.add("ReplicaSet", "web", spec=spec)
+    orphan = pod(w, "web-orphan", labels, "10.1.0.1")
+    w.change(web, spec={"replicas": 2})
+    w.change(orphan, metadata={"labels": {"app": "other"}})
+    w.change(web, spec={"replicas": 4})
+    w.delete(orphan)
+    owned = pod(w, "web-owned", labels, "10.1.0.2", **owned_by(web))
+    w.change(owned, status={"phase": "Failed"})
+    w.delete(owned)
+    w.delete(web)
+    w.add("ReplicaSet", "web", spec={**spec, "replicas": 1})
+
+
+def statefulsets(w):
+    labels = {"app": "db"}
+    spec = {"replicas": 2, "serviceName": "db", "podManagementPolicy": "Parallel", "selector": {"matchLabels": labels}, "template": template(labels),
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}
+    db = w.add("StatefulSet", "db", spec=spec)
+    w.change(db, spec={"replicas": 3})
+    w.change(db, spec={"template": template(labels, "2")})
+    w.change(db, spec={"replicas": 1})
+    w.delete(db)
+    again = w.add("StatefulSet", "db", spec={**spec, "replicas": 1})
+    w.change(again, spec={"replicas": 2})
+
+
+def daemonsets(w):
+    labels = {"app": "agent"}
+    spec = {"selector": {"matchLabels": labels}, "template": template(labels)}
+    nodes = [node(w, f"node-{n}") for n in (1, 2)]
+    agent = w.add("DaemonSet", "agent", spec=spec)
+    node(w, "node-3")
+    w.delete(nodes[1])
+    w.change(nodes[0], spec={"taints": [{"key": "full", "value": "yes", "effect": "NoSchedule"}]})
+    w.change(agent, spec={"template": template(labels, "2")})
+    w.delete(agent)
+    w.add("DaemonSet", "agent", spec=spec)
+
+
+def jobs(w):
+    spec = {"parallelism": 2, "completions": 2, "backoffLimit": 2, "template": template({"app": "sum"}, restartPolicy="Never")}
+    job = w.add("Job", "sum", spec=spec)
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    parts = [pod(w, f"sum-{n}", labels, f"10.1.0.{n}", finalizers=["batch.kubernetes.io/job-tracking"], **owned_by(job)) for n in (1, 2)]
+    w.change(parts[0], status={"phase": "Succeeded"})
+    w.change(parts[1], status={"phase": "Failed"})
+    w.change(job, spec={"suspend": True})
+    w.change(job, spec={"suspend": False})
+    w.delete(job)
+    w.add("Job", "sum", spec=spec)
+
+
+def services(w):
+    labels = {"app": "web"}
+    spec = {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
+    node(w, "node-1")
+    web = w.add("Service", "web", spec=spec)
+    pods = [pod(w, f"web-{n}", labels, f"10.1.0.{n}") for n in (1, 2)]
+    w.change(pods[0], status=running("10.1.0.1", False))
+    w.change(pods[1], metadata={"labels": {"app": "other"}})
+    w.ask_to_end(pods[0])
+    w.delete(pods[0])
+    pod(w, "web-1", labels, "10.1.0.3")
+    w.change(web, spec={"ports": [{"name": "http", "port": 80, "targetPort": 9090}]})
+    w.delete(web)
+    w.add("Service", "web", spec={**spec, "selector": {"app": "other"}})
+
+
+def namespaces(w):
+    town = w.add("Namespace", "town")
+    w.add("Namespace", "village")
+    account = w.add("ServiceAccount", "default", "town")
+    colour = w.add("ConfigMap", "colour", "town", data={"colour": "blue"})
+    w.delete(account)
+    w.ask_to_end(town)
+    w.delete(colour)
+    w.delete(town)
+    w.add("Namespace", "town")
+
+
+def quotas(w):
+    most = w.add("ResourceQuota", "most", spec={"hard": {"pods": "5", "configmaps": "3"}})
+    pods = [pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}") for n in (1, 2, 3)]
+    w.add("ConfigMap", "colour", data={"colour": "blue"})
+    w.change(pods[0], status={"phase": "Succeeded"})
+    w.delete(pods[1])
+    w.change(most, spec={"hard": {"pods": "4"}})
+    w.delete(pods[2])
+    w.delete(most)
+    w.add("ResourceQuota", "most", spec={"hard": {"pods": "2"}})
+
+
+def budgets(w):
+    labels = {"app": "web"}
+    web = w.add("ReplicaSet", "web", spec={"replicas": 3, "selector": {"matchLabels": labels}, "template": template(labels)})
+    least = w.add("PodDisruptionBudget", "web", spec={"minAvailable": 1, "selector": {"matchLabels": labels}})
+    pods = [pod(w, f"web-{n}", labels, f"10.1.0.{n}", **owned_by(web)) for n in (1, 2, 3)]
+    w.change(pods[0], status=running("10.1.0.1", False))
+    w.change(least, spec={"minAvailable": 2})
+    w.delete(pods[1])
+    w.change(pods[0], status=running("10.1.0.1"))
+    w.delete(least)
+    w.add("PodDisruptionBudget", "web", spec={"minAvailable": "50%", "selector": {"matchLabels": labels}})
+
+
+def finished_jobs(w):
+    spec = {"ttlSecondsAfterFinished": 0, "template": template({"app": "sum"}, restartPolicy="Never")}
+    done = {"startTime": LONG_AGO, "completionTime": LONG_AGO, "succeeded": 1, "conditions": [
+        {"type": kind, "status": "True", "lastTransitionTime": LONG_AGO} for kind in ("SuccessCriteriaMet", "Complete")]}
+    kept = w.add("Job", "kept", spec={**spec, "ttlSecondsAfterFinished": 10**8}, status=done)
+    first = w.add("Job", "sum", spec=spec)
+    w.change(first, status=done)
+    w.delete(first)
+    again = w.add("Job", "sum", spec=spec)
+    w.change(again, status={"startTime": LONG_AGO, "active": 1})
+    w.delete(kept)
+
+
+def claims(w):
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    uses = {"nodeName": "node-1", "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    for ip in ("10.1.0.1", "10.1.0.2"):
+        data = w.add("PersistentVolumeClaim", "data", spec=spec)
+        user = w.add("Pod", "web-0", spec=pod_spec(**uses), status=running(ip))
+        w.ask_to_end(data)
+        w.delete(user)
+        w.delete(data)
+    w.add("PersistentVolumeClaim", "data", spec=spec)
+    w.add("Pod", "web-0", spec=pod_spec(**uses), status=running("10.1.0.3"))
+
+
+def taints(w):
+    nodes = [node(w, f"node-{n}") for n in (1, 2)]
+    pods = [pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}", where=f"node-{n % 2 + 1}") for n in (1, 2, 3)]
+    bad = {"taints": [{"key": "broken", "value": "yes", "effect": "NoExecute"}]}
+    w.change(nodes[0], spec=bad)
+    w.delete(pods[1])
+    pod(w, "web-2", {"app": "web"}, "10.1.0.4", where="node-2")
+    w.change(nodes[0], spec={"taints": None})
+    pod(w, "web-4", {"app": "web"}, "10.1.0.5", where="node-1")
+    w.change(nodes[1], spec=bad)
+
+
+def roles(w):
+    def rules(resource):
+        return [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]}]
+
+    selects = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}
+    whole = w.add("ClusterRole", "whole", **selects)
+    pods, nodes = (w.add("ClusterRole", f"part-{what}", metadata={"labels": {"part": "yes"}}, rules=rules(what)) for what in ("pods", "nodes"))
+    w.change(pods, rules=rules("services"))
+    w.change(nodes, metadata={"labels": {"part": "no"}})
+    w.delete(pods)
+    w.change(nodes, metadata={"labels": {"part": "yes"}})
+    w.delete(whole)
+    w.add("ClusterRole", "whole", **selects)
+
+
+def ephemeral_volumes(w):
+    uses = {"nodeName": "node-1", "volumes": [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]}
+    user = w.add("Pod", "web-0", spec=pod_spec(**uses))
+    w.change(user, status=running("10.1.0.1"))
+    w.ask_to_end(user)
+    w.delete(user)
+    w.add("Pod", "web-0", spec=pod_spec(**uses))
+    w.add("Pod", "web-1", spec=pod_spec(**uses))
+
+
+def waiting_pods(w):
+    nodes = [node(w, f"node-{n}") for n in (1, 2)]
+
+    def waits(name, where="node-1"):
+        return w.add("Pod", name, spec=pod_spec(nodeSelector={"kubernetes.io/hostname": where}))
+
+    w.delete(waits("web-0"))
+    waits("web-0")
+    w.change(nodes[0], spec={"unschedulable": True})
+    waits("web-1")
+    waits("web-2", "node-2")
+    w.change(nodes[0], spec={"unschedulable": False})
+    w.delete(nodes[1])
+    waits("web-3", "node-2")
+    node(w, "node-2")
+
+
+def bound_pods(w):
+    nodes = [node(w, f"node-{n}") for n in (1, 2)]
+
+    def bound(name, where):
+        return w.add("Pod", name, spec=pod_spec(nodeName=where))
+
+    first, second = bound("web-0", "node-1"), bound("web-1", "node-2")
+    w.ask_to_end(first)
+    w.delete(first)
+    bound("web-0", "node-2")
+    w.delete(second)
+    w.delete(nodes[1])
+    bound("web-2", "node-1")
