@@ -9,7 +9,7 @@ import sys
 import programs
 
 sys.path.insert(0, os.path.join(programs.HERE, "..", "interop"))
-from lib import churn, cluster, process, tape, wait  # noqa: E402 (found by the line above)
+from lib import churn, cluster, paths, process, tape, wait  # noqa: E402 (found by the line above)
 import worlds  # noqa: E402
 
 # What these would add or refuse is the work of controllers, of which none runs here.
@@ -38,22 +38,31 @@ class Stage:
         """The path of the tape."""
         path = os.path.join(self._folder, world.__name__ + ".tape")
         shutil.rmtree(path, ignore_errors=True)
-        played = worlds.World(self._ask)
-        recorder = process.Child([tape.paths.KUBETAPE, "record", "--all", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
+        # Streams are not in step with each other: a tape has changes in their order if each is on it before the next is made.
+        played = worlds.World(lambda *words: self._ask_after(path, played.expected, *words))
+        recorder = process.Child([paths.KUBETAPE, "record", "--all", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
         recorder.wait_for("^recording [0-9]+")
         try:
             world(played)
-            wait.until(f"all of '{world.__name__}' on its tape", lambda: not missing(path, played.expected), describe=lambda: missing(path, played.expected))
+            wait_for(path, played.expected)
         finally:
             recorder.stop(signal.SIGINT)
-            played.clear()
+            played.clear(self._ask)
         return path
+
+    def _ask_after(self, path, expected, *words):
+        wait_for(path, expected)
+        return self._ask(*words)
 
     def _ask(self, verb, path, body):
         status, answer = self._api.ask(verb, path, body, "application/merge-patch+json" if verb == "PATCH" else "application/json")
         if status >= 300:
             raise RuntimeError(f"{verb} {path}: {status} {answer.get('message')}")
         return answer
+
+
+def wait_for(path, expected):
+    wait.until(f"all changes in '{path}'", lambda: not missing(path, expected), every_s=0.02, describe=lambda: missing(path, expected))
 
 
 def missing(path, expected):

@@ -70,7 +70,8 @@ class World:
         self._live.remove(thing)
         self.expected.append(("DELETED", metadata["uid"], None))
 
-    def clear(self):
+    def clear(self, ask):
+        self._ask = ask
         for thing in reversed(self._live):
             if thing["kind"] == "Namespace" and not thing["metadata"].get("deletionTimestamp"):
                 self.ask_to_end(thing)
