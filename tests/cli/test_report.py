@@ -26,7 +26,7 @@ EXPECTED = {
     "missing config": [("Deleted", "configmaps shop/settings"), ("Warnings", "FailedMount, 4 times")],
     "first rollout": [("Containers that wait", "ErrImagePull")],
     "drain": [("Evicted and disrupted", "EvictionByEvictionAPI")],
-    "unschedulable": [("Scaled", "1 -> 5"), ("Warnings", "FailedScheduling, 1 times: 0/3 nodes")],
+    "unschedulable": [("Scaled", "1 -> 5"), ("Warnings", "FailedScheduling, 1 time: 0/3 nodes")],
     "pod on a lost node": [("Nodes that were not ready", "Ready True -> Unknown: Kubelet stopped posting"), ("Warnings", "NodeNotReady")],
     "evicted and gone": [("Evicted and disrupted", "low on resource: memory")],
     "preempted": [("Evicted and disrupted", "PreemptionByScheduler")],
@@ -34,7 +34,7 @@ EXPECTED = {
     "quota of a set": [("Refused by quota, webhook or admission", "StatefulSet shop/db  FailedCreate: create Pod db-1"), ("Scaled", "1 -> 3  by kubectl")],
     "failed job": [("Crashes", "container app: exit code 2")],
     "fight": [("Written in turns by several managers", "spec.replicas 7 times")],
-    "deleted in a gap": [("Not watched", "reset, for 30.0s, ended by relist; hid 1 changes")],
+    "deleted in a gap": [("Not watched", "reset, for 30.0s, ended by relist; hid 1 change")],
 }
 HOSTILE = "<script>alert(1)</script>|[x](javascript:y)"
 

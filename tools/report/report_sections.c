@@ -51,6 +51,8 @@
 /* An Event counts how often it came; newer ones do so in a series. */
 #define TIMES(object) \
 	"coalesce(nullif(jget(" object ", '$.count'), 0), nullif(jget(" object ", '$.deprecatedCount'), 0), jget(" object ", '$.series.count'), 1)"
+#define HIDDEN "coalesce(g.modified, 0) + coalesce(g.added, 0) + coalesce(g.deleted, 0) + coalesce(g.recreated, 0)"
+#define TIMES_OF(n) n " || CASE " n " WHEN 1 THEN ' time' ELSE ' times' END"
 /* What nobody else's deletion takes along. */
 #define UNOWNED(t) \
 	"coalesce(jget(" t ".object, '$.metadata.ownerReferences'), '[]') = '[]' " \
@@ -132,8 +134,8 @@ const struct report_section report_sections[] = {
 		"WHERE e.resource = 'events' AND e.type <> 'DELETED' AND " IN_RANGE("e") "AND jget(e.object, '$.type') = 'Warning' GROUP BY e.uid), "
 		"w AS (SELECT max(v.seq) AS seq, v.time, what, reason, message, component, CAST(sum(v.before) AS INTEGER) AS before, "
 		"CAST(sum(v.times - v.before - coalesce(old.times, 0)) AS INTEGER) AS now FROM v LEFT JOIN old USING (uid) GROUP BY what, reason) "
-		"SELECT seq, time, what, reason || CASE WHEN now > 0 THEN ', ' || now || ' times' ELSE '' END "
-		"|| CASE WHEN before > 0 THEN ', ' || before || ' times before the recording began' ELSE '' END || ': ' || message, "
+		"SELECT seq, time, what, reason || CASE WHEN now > 0 THEN ', ' || " TIMES_OF("now") " ELSE '' END "
+		"|| CASE WHEN before > 0 THEN ', ' || " TIMES_OF("before") " || ' before the recording began' ELSE '' END || ': ' || message, "
 		"component FROM w WHERE now > 0 OR before > 0 ORDER BY 1" MOST},
 	{"Slowest to be ready", "pods",
 		"WITH made AS MATERIALIZED (SELECT e.uid, e.time_ns FROM events AS e WHERE e.resource = 'pods' AND " IN_RANGE("e")
@@ -145,8 +147,7 @@ const struct report_section report_sections[] = {
 	{"Not watched", NULL,
 		"SELECT g.begin_seq, g.begin, g.resource || CASE WHEN g.namespace = '' THEN '' ELSE ' in ' || g.namespace END, g.reason || ', ' || "
 		"coalesce('for ' || duration(coalesce(g.duration_ns, g.end_ns - g.begin_ns)) || ', ended by ' || g.how_ended, 'to the end') || "
-		"coalesce('; hid ' || nullif(coalesce(g.modified, 0) + coalesce(g.added, 0) + coalesce(g.deleted, 0) + coalesce(g.recreated, 0), 0) || "
-		"' changes', ''), NULL FROM gaps AS g WHERE g.how_ended IS NOT 'filled' AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
+		"CASE " HIDDEN " WHEN 0 THEN '' WHEN 1 THEN '; hid 1 change' ELSE '; hid ' || (" HIDDEN ") || ' changes' END, NULL FROM gaps AS g WHERE g.how_ended IS NOT 'filled' AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
 		"AND (:namespace = '' OR g.namespace IN ('', :namespace)) "
 		"UNION ALL SELECT NULL, NULL, u.resource || CASE WHEN u.namespace = '' THEN '' ELSE ' in ' || u.namespace END, "
 		"'not known: imported, which does not tell when they were watched', NULL FROM coverage AS u WHERE u.certainty = 'untold' "
