@@ -5,6 +5,7 @@ import re
 import unittest
 from html.parser import HTMLParser
 
+import bundles
 from audit_log import request, write_log
 from incidents import INCIDENTS, Cluster, condition, ended, obj, status, warning, web
 from tapes import DEPLOYMENTS, TapeTest, event
@@ -181,6 +182,23 @@ class Report(TapeTest):
             done = self.run_tape("report", self.tape, "--format", form)
             self.assertEqual((done.returncode, done.stderr), (3, "kubetape report: pods were imported: the tape does not tell when they were watched\n"))
             self.assertIn("not known: imported", done.stdout.split("Not watched")[1])
+
+    def test_of_a_bundle_that_shows_one_moment_changes_are_not_known_and_what_its_lists_show_is(self):
+        path = bundles.write_folder(os.path.join(self.dir, "in"), bundles.must_gather())
+        self.assertEqual(self.run_tape("import", path, "-o", self.tape).returncode, 0)
+        sections = self.sections(self.run_tape("report", self.tape).stdout)
+        self.assertEqual(sections["Images changed"].strip(), "not known: in that time nobody watched deployments statefulsets daemonsets cronjobs")
+        for title in ("Scaled", "Written in turns by several managers", "Names that another object took", "Deleted", "Slowest to be ready"):
+            self.assertIn("not known: in that time nobody watched", sections[title], title)
+        for title in ("Crashes", "Evicted and disrupted"):
+            self.assertEqual(sections[title].strip(), "none")
+
+    def test_of_a_stretch_within_a_gap_nothing_is_known(self):
+        self.make_tape(self.tape, INCIDENTS["deleted in a gap"][0])
+        sections = self.sections(self.run_tape("report", self.tape, "--from", "+35s", "--until", "+40s").stdout)
+        for title in ("Crashes", "Slowest to be ready"):
+            self.assertEqual(sections[title].strip(), "not known: in that time nobody watched pods")
+        self.assertEqual(self.sections(self.report())["Crashes"].strip(), "none")
 
     def test_only_the_stretch_and_the_namespace_count(self):
         self.make_tape(self.tape, INCIDENTS["fight"][0])
