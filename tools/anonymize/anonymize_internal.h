@@ -28,8 +28,17 @@ enum form {
 
 #define ANONYMIZE_WORD_MAX 64 /* of longer runs (base64) each such part is a word */
 
-/* The form of what stands first in the text, which is not empty, and its length. */
-size_t anonymize_form(struct slice text, enum form *ret);
+/* What stands first in a text. */
+struct item {
+	enum form form;
+	size_t length;         /* in the text */
+	size_t decoded_length; /* of a word in which characters are written as \uXXXX; 0: there are none */
+	char decoded
+		[ANONYMIZE_WORD_MAX]; /* with these characters themselves, so that one word has one pseudonym */
+};
+
+/* The text is not empty. */
+struct item anonymize_item(struct slice text);
 
 /* ---- anonymize_words.c ---- */
 
