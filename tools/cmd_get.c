@@ -154,6 +154,14 @@ static int print_object(void *context, const struct sql_value *values, size_t co
 
 /* ---- statements ---- */
 
+/* The API server's table shows FlowSchemas in the order in which they are tried; its lists of objects are in that of
+ * names, and so are other tables. */
+static bool is_ranked(const struct get *g)
+{
+	return is_table(g) && !g->name_count && strcmp(g->resource->resource, "flowschemas") == 0 &&
+	       strcmp(g->resource->apigroup, "flowcontrol.apiserver.k8s.io") == 0;
+}
+
 /* Names come as parameters: what is typed never becomes SQL. */
 static int append_conditions(const struct get *g, struct buf *sql, struct err *err)
 {
@@ -167,7 +175,12 @@ static int append_conditions(const struct get *g, struct buf *sql, struct err *e
 		rc = buf_printf(sql, err, "%s:name%zu", i ? ", " : " AND name IN (", i);
 	if (!rc && g->name_count)
 		rc = buf_append(sql, ")", 1, err);
-	return rc || !g->is_watching ? rc : buf_printf(sql, err, " ORDER BY seq");
+	if (!rc && g->is_watching)
+		return buf_printf(sql, err, " ORDER BY seq");
+	return rc || !is_ranked(g)
+		       ? rc
+		       : buf_printf(sql, err,
+				 " ORDER BY coalesce(jget(object, '$.spec.matchingPrecedence'), 0), name");
 }
 
 static const char *columns_of(const struct get *g)

@@ -72,6 +72,7 @@ static int find_stretch(struct reporting *r, struct err *err)
 				 : 0);
 	set_number(r, "until", (long long)r->until.seq);
 	set_number(r, "from_ns", from_start ? INT64_MIN : (long long)r->from.time_ns);
+	set_number(r, "begin_ns", (long long)r->from.time_ns);
 	set_number(r, "until_ns", r->until.is_end ? INT64_MAX : (long long)r->until.time_ns);
 	sql_session_set(r->session, "namespace", v->namespace);
 	return 0;

@@ -250,6 +250,40 @@ def missing_config():
     return c.rows
 
 
+SECRETS = {"version": "v1", "resource": "secrets", "kind": "Secret", "namespaced": True}
+STREAMS["Secret"] = SECRETS
+
+
+def key_gone():
+    c = Cluster()
+    secret = c.add(0, obj("Secret", "db", data={"user": "dQ==", "pass.word": "cA=="}), origin="list")
+    c.add(0, obj("Secret", "db2", data={"user": "dQ=="}), origin="list")
+    secret = c.change(5, secret, "kubectl-edit", data={"user": "dQ=="})
+    c.change(8, secret, "kubectl-label", metadata={"labels": {"a": "b"}})
+    not_ready(c, 15, rolled_out(c), status("app", waits="CreateContainerConfigError", message="couldn't find key pass.word in Secret shop/db"), phase="Pending")
+    return c.rows
+
+
+def key_of_a_volume_gone():
+    c = Cluster()
+    config = c.add(0, obj("ConfigMap", "settings", data={"app.yaml": "a"}), origin="list")
+    other = c.add(0, obj("ConfigMap", "other", data={"app.yaml": "a"}), origin="list")
+    c.change(5, config, "kubectl-edit", data=None)
+    c.change(6, other, "kubectl-edit", data={})
+    pod = rolled_out(c)
+    pod = c.change(12, pod, spec={**pod["spec"], "volumes": [{"name": "c", "configMap": {"name": "settings", "items": [{"key": "app.yaml", "path": "a"}]}}]})
+    pod = not_ready(c, 15, pod, status("app", waits="ContainerCreating"), phase="Pending")
+    warning(c, 16, pod, "FailedMount", 'MountVolume.SetUp failed for volume "c" : references non-existent config key: app.yaml')
+    return c.rows
+
+
+def key_lacking():
+    c = Cluster()
+    c.add(0, obj("Secret", "db", data={"user": "dQ=="}), origin="list")
+    not_ready(c, 15, rolled_out(c), status("app", waits="CreateContainerConfigError", message="couldn't find key password in Secret shop/db"), phase="Pending")
+    return c.rows
+
+
 def first_rollout():
     c = Cluster()
     c.add(0, obj("ConfigMap", "other"), origin="list")
@@ -404,6 +438,14 @@ INCIDENTS = {
         ("crashed", "pods", "container migrate ended with exit code 1"), ("template-changed", "deployments", "web:1 -> web:2")]),
     "missing config": (missing_config(), "pods/web-2-b", [
         ("not-ready", "pods", "unready status"), ("event", "events", 'configmap "settings" not found'), ("missing", "configmaps", "was deleted")]),
+    "key gone": (key_gone(), "pods/web-2-b", [
+        ("config", "pods", "couldn't find key pass.word"), ("key-gone", "secrets", "lost the key pass.word")]),
+    "key of a volume gone": (key_of_a_volume_gone(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("not-ready", "pods", "unready"), ("event", "events", "non-existent config key"),
+        ("key-gone", "configmaps", "lost the key app.yaml")]),
+    "key lacking": (key_lacking(), "pods/web-2-b", [
+        ("config", "pods", "couldn't find key password"), ("key-lacking", "secrets", "does not have the key password; it has user"),
+        ("template-changed", "deployments", "web:1 -> web:2")]),
     "first rollout": (first_rollout(), "pods/web-1-a", [("image", "pods", "ErrImagePull"), ("came-with", "deployments", "was made")]),
     "drain": (drain(), "pods/web-1-a", [
         ("deleted", "pods", "was deleted"), ("disrupted", "pods", "EvictionByEvictionAPI"), ("node-cordoned", "nodes", "spec.unschedulable nothing -> true")]),

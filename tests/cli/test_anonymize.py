@@ -104,6 +104,20 @@ class Anonymize(TapeTest):
         nodes = [o for o in self.objects(self.new) if o["kind"] == "Node"]
         self.assertEqual(nodes[0]["metadata"]["name"], spec["nodeName"])
 
+    def test_a_name_has_one_pseudonym_also_where_it_is_written_with_escapes(self):
+        word = "M\u00fcller\U0001d4b3"
+        inner = json.dumps({"who": word, "deep": json.dumps({"who": word})})
+        rows = [event(0, "ADDED", pod("a", "u1", 10, metadata={"annotations": {"plain": word, "nested": inner, "other": "x\\u00zz tab\\u0009tab"}}))]
+        old = os.path.join(self.dir, "old.tape")
+        self.make_tape(old, rows)
+        key = os.path.join(self.dir, "names")
+        self.make(old, self.new, "--keep", "plain,nested,other,who,deep", "--report", key)
+        notes = self.objects(self.new)[0]["metadata"]["annotations"]
+        nested = json.loads(notes["nested"])
+        self.assertEqual({nested["who"], json.loads(nested["deep"])["who"]}, {notes["plain"]})
+        self.assertRegex(notes["plain"], "^[A-Za-z]+$")
+        self.assertNotIn("ller", self.report(key))
+
     def test_custom_resources_are_found_under_their_new_names(self):
         report = os.path.join(self.dir, "report")
         self.make(self.tape, self.new, "--report", report)

@@ -183,6 +183,16 @@ class ByVersion(Audit):
         self.assertEqual(self.run_tape("audit", self.tape, path).returncode, 0)
         self.assertIn("joined before", self.run_tape("audit", self.tape, "-", stdin=line + "\n").stdout)
 
+    def test_a_damaged_gzip_is_named_and_called_so(self):
+        whole = gzip.compress(json.dumps(request("create", web(10), 0.9)).encode() * 9)
+        path = os.path.join(self.dir, "audit.log.gz")
+        for damaged in (whole[:3] + b"\xff" + whole[4:], whole[:20] + bytes([whole[20] ^ 0xff]) + whole[21:]):
+            with open(path, "wb") as f:
+                f.write(damaged)
+            done = self.run_tape("audit", self.tape, path)
+            self.assert_fails(done, 1, f"cannot read '{path}': it is a damaged gzip file (")
+            self.assertNotIn("<fd", done.stderr)
+
     def test_a_log_that_is_not_there_is_one_sentence(self):
         there = write_log(os.path.join(self.dir, "audit.log"), [])
         self.assert_fails(self.run_tape("audit", self.tape, there, os.path.join(self.dir, "no.log")), 1, "no.log")

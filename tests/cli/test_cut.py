@@ -138,6 +138,14 @@ class Beginnings(Cut):
             self.assertEqual([s["rule"] for s in json.loads(done.stdout)["steps"]], rules)
         self.assertIn("before the recording is not on the tape", self.run_tape("why", part, "rs/web-1").stdout)
 
+    def test_such_an_object_is_found_by_its_uid_and_by_the_beginning_of_it(self):
+        part = self.part()
+        for uid in ("replicaset-web-1", "deployment-w"):
+            told = json.loads(self.run_tape("why", part, uid, "-o", "json").stdout)
+            self.assertIn(told["steps"][0]["rule"], ("appeared", "pod-in-trouble"), uid)
+        self.assert_fails(self.run_tape("why", part, "replicaset-web-"), 2, "several UIDs begin with")
+        self.assertEqual(self.run_tape("log", part, "replicaset-web-1").returncode, 0)
+
     def test_report_tells_nothing_of_before_as_of_the_part(self):
         crashes = self.run_tape("report", self.part()).stdout.split("Crashes\n")[1].split("\n\n")[0]
         self.assertIn("container side: exit code 1", crashes)

@@ -41,6 +41,17 @@ if (kubectl.minor() or 0) >= 31:  # older ones sort the numbers in names by thei
     FORMS.append(["events", "-n", "shop", "--sort-by=.metadata.name", "-o", "name"])
 
 
+class Order(TapeTest):
+    def test_flow_schemas_come_in_the_order_in_which_they_are_tried_and_their_names_in_that_of_names(self):
+        stream = {"group": "flowcontrol.apiserver.k8s.io", "version": "v1", "resource": "flowschemas", "kind": "FlowSchema", "namespaced": False}
+        self.make_tape(self.tape, [event(i, "ADDED", {"kind": "FlowSchema", "apiVersion": "flowcontrol.apiserver.k8s.io/v1", "metadata": {
+            "name": name, "uid": name, "resourceVersion": str(10 + i)}, "spec": {"matchingPrecedence": precedence}}, stream=stream)
+            for i, (name, precedence) in enumerate((("a", 1000), ("b", 9), ("c", 1000)))])
+        table = self.run_tape("get", self.tape, "flowschemas", "-o", "wide").stdout
+        self.assertEqual([line.split()[0] for line in table.splitlines()], ["NAME", "b", "a", "c"])
+        self.assertEqual(self.run_tape("get", self.tape, "flowschemas", "-o", "jsonpath={.items[*].metadata.name}").stdout, "a b c")
+
+
 @unittest.skipUnless(kubectl.minor(), "no kubectl here")
 class AsKubectl(TapeTest):
     def test_every_form_is_that_of_kubectl_byte_for_byte(self):

@@ -5,6 +5,7 @@ import re
 import unittest
 from html.parser import HTMLParser
 
+import bundles
 from audit_log import request, write_log
 from incidents import INCIDENTS, Cluster, condition, ended, obj, status, warning, web
 from tapes import DEPLOYMENTS, TapeTest, event
@@ -24,9 +25,12 @@ EXPECTED = {
     "liveness": [("Crashes", "exit code 137"), ("Warnings", "Liveness probe failed")],
     "init container": [("Crashes", "container migrate: exit code 1"), ("Containers that wait", "container migrate: CrashLoopBackOff")],
     "missing config": [("Deleted", "configmaps shop/settings"), ("Warnings", "FailedMount, 4 times")],
+    "key gone": [("Containers that wait", "couldn't find key pass.word")],
+    "key of a volume gone": [("Warnings", "FailedMount, 1 time:")],
+    "key lacking": [("Containers that wait", "couldn't find key password")],
     "first rollout": [("Containers that wait", "ErrImagePull")],
     "drain": [("Evicted and disrupted", "EvictionByEvictionAPI")],
-    "unschedulable": [("Scaled", "1 -> 5"), ("Warnings", "FailedScheduling, 1 times: 0/3 nodes")],
+    "unschedulable": [("Scaled", "1 -> 5"), ("Warnings", "FailedScheduling, 1 time: 0/3 nodes")],
     "pod on a lost node": [("Nodes that were not ready", "Ready True -> Unknown: Kubelet stopped posting"), ("Warnings", "NodeNotReady")],
     "evicted and gone": [("Evicted and disrupted", "low on resource: memory")],
     "preempted": [("Evicted and disrupted", "PreemptionByScheduler")],
@@ -34,7 +38,7 @@ EXPECTED = {
     "quota of a set": [("Refused by quota, webhook or admission", "StatefulSet shop/db  FailedCreate: create Pod db-1"), ("Scaled", "1 -> 3  by kubectl")],
     "failed job": [("Crashes", "container app: exit code 2")],
     "fight": [("Written in turns by several managers", "spec.replicas 7 times")],
-    "deleted in a gap": [("Not watched", "reset, for 30.0s, ended by relist; hid 1 changes")],
+    "deleted in a gap": [("Not watched", "reset, for 30.0s, ended by relist; hid 1 change")],
 }
 HOSTILE = "<script>alert(1)</script>|[x](javascript:y)"
 
@@ -181,6 +185,23 @@ class Report(TapeTest):
             done = self.run_tape("report", self.tape, "--format", form)
             self.assertEqual((done.returncode, done.stderr), (3, "kubetape report: pods were imported: the tape does not tell when they were watched\n"))
             self.assertIn("not known: imported", done.stdout.split("Not watched")[1])
+
+    def test_of_a_bundle_that_shows_one_moment_changes_are_not_known_and_what_its_lists_show_is(self):
+        path = bundles.write_folder(os.path.join(self.dir, "in"), bundles.must_gather())
+        self.assertEqual(self.run_tape("import", path, "-o", self.tape).returncode, 0)
+        sections = self.sections(self.run_tape("report", self.tape).stdout)
+        self.assertEqual(sections["Images changed"].strip(), "not known: in that time nobody watched deployments statefulsets daemonsets cronjobs")
+        for title in ("Scaled", "Written in turns by several managers", "Names that another object took", "Deleted", "Slowest to be ready"):
+            self.assertIn("not known: in that time nobody watched", sections[title], title)
+        for title in ("Crashes", "Evicted and disrupted"):
+            self.assertEqual(sections[title].strip(), "none")
+
+    def test_of_a_stretch_within_a_gap_nothing_is_known(self):
+        self.make_tape(self.tape, INCIDENTS["deleted in a gap"][0])
+        sections = self.sections(self.run_tape("report", self.tape, "--from", "+35s", "--until", "+40s").stdout)
+        for title in ("Crashes", "Slowest to be ready"):
+            self.assertEqual(sections[title].strip(), "not known: in that time nobody watched pods")
+        self.assertEqual(self.sections(self.report())["Crashes"].strip(), "none")
 
     def test_only_the_stretch_and_the_namespace_count(self):
         self.make_tape(self.tape, INCIDENTS["fight"][0])

@@ -120,6 +120,30 @@ class Why(TapeTest):
         told = self.why("pods/a")
         self.assertEqual(([s["rule"] for s in told["steps"]], told["known"]), (["crashed"], False))
 
+    def crashed(self, body, kind="text/plain; first=0; last=0", identity="containerd://19"):
+        """A tape of a container that died, with what `record --logs` kept of it, and of its life before."""
+        c = Cluster()
+        pod = c.add(0, obj("Pod", "a"), origin="list")
+        not_ready(c, 20, pod, status("app", ended(3, at=19), waits="CrashLoopBackOff", restarts=5))
+        def log(restart, identity, text, kind):
+            return {"document": "/api/v1/namespaces/shop/pods/a/log", "variant": f"log app {restart} pod-a {identity}", "http_status": 200,
+                    "content_type": kind, "time_ns": c.rows[-1]["time_ns"] + SECOND, "body": text}
+        self.make_tape(self.tape, [*c.rows, log(3, "containerd://7", "of another life\n", "text/plain"), log(4, identity, body, kind)])
+
+    def test_a_crash_shows_the_last_lines_of_the_log(self):
+        self.crashed("".join(f"2023-11-14T22:13:38Z {line}\n" for line in (*range(9), "x" * 999, "panic: \x1b[31mno config", "", "exit")), "text/plain")
+        step = self.why("pods/a")["steps"][0]
+        self.assertEqual(step["log"], ["7", "8", "x" * 300 + "...", "panic: \x1b[31mno config", "exit"])
+        self.assertIsNone(step["no_log"])
+        text = self.run_tape("why", self.tape, "pods/a").stdout
+        self.assertIn("      the last lines of its log:\n        7\n        8\n", text)
+        self.assertIn("        panic: \\x1b[31mno config\n        exit\n", text)
+
+    def test_of_another_life_of_the_container_no_log_is_shown(self):
+        self.crashed("2023-11-14T22:13:38Z also of another life\n", "text/plain", "containerd://8")
+        self.assertEqual([self.why("pods/a")["steps"][0][k] for k in ("log", "no_log")], [None, None])
+        self.assertNotIn("log", self.run_tape("why", self.tape, "pods/a").stdout.split("what made it")[0])
+
     def test_an_event_of_later_is_not_known_earlier(self):
         c = Cluster()
         pod = not_ready(c, 15, rolled_out(c), status("app"))

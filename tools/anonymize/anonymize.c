@@ -55,14 +55,16 @@ static int take_text(const struct walk *w, struct slice text, enum word_place pl
 	int rc = 0;
 
 	while (text.len && !rc) {
-		enum form form;
-		struct slice item = {text.ptr, anonymize_form(text, &form)};
+		const struct item item = anonymize_item(text);
+		struct slice word = {text.ptr, item.length};
 
-		if (form == FORM_PLAIN)
-			rc = put_plain(w, item.ptr, item.ptr + item.len);
+		if (item.decoded_length)
+			word = (struct slice){item.decoded, item.decoded_length};
+		if (item.form == FORM_PLAIN)
+			rc = put_plain(w, text.ptr, text.ptr + item.length);
 		else
-			rc = take_item(w, item, form, place);
-		text = (struct slice){text.ptr + item.len, text.len - item.len};
+			rc = take_item(w, word, item.form, place);
+		text = (struct slice){text.ptr + item.length, text.len - item.length};
 	}
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include "tools/anonymize/anonymize_internal.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 #define UUID_BYTES 36
 
@@ -178,45 +179,147 @@ static bool is_short_number(struct slice run)
 	return run.len <= 5 && skip_digits(run, 0) == run.len;
 }
 
-static size_t run_length(struct slice text)
-{
-	size_t len = 0;
+/* ---- words ---- */
 
-	while (len < ANONYMIZE_WORD_MAX && is_word_at(text, len))
-		len++;
-	/* No character is cut in two. */
-	while (len == ANONYMIZE_WORD_MAX && len > 1 && ((unsigned char)byte_at(text, len) & 0xc0) == 0x80)
-		len--;
+static unsigned hex_at(struct slice text, size_t at)
+{
+	char digits[5] = {text.ptr[at], text.ptr[at + 1], text.ptr[at + 2], text.ptr[at + 3], 0};
+
+	return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* A string within n strings has 2^n backslashes before the u; other numbers of them stand for backslashes, too. */
+static bool is_character_escape(struct slice text, size_t len)
+{
+	size_t slashes = len - 5;
+
+	return len > 5 && text.ptr[slashes] == 'u' && is_hex_at(text, len - 1) && !(slashes & (slashes - 1));
+}
+
+/* The bytes in UTF-8; 0: half a pair. */
+static size_t put_utf8(unsigned c, char to[4])
+{
+	if (c >= 0xd800 && c < 0xe000)
+		return 0;
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* An escape, or the two of a pair: its length in the text; 0: it is none of a letter or digit. */
+static size_t escaped_letter(struct slice text, char to[4], size_t *ret_bytes)
+{
+	size_t len = byte_at(text, 0) == '\\' ? escape_length(text) : 0;
+	unsigned c, low;
+
+	if (!is_character_escape(text, len))
+		return 0;
+	c = hex_at(text, len - 4);
+	if (c >= 0xd800 && c < 0xdc00) {
+		struct slice rest = {text.ptr + len, text.len - len};
+		size_t more = byte_at(rest, 0) == '\\' ? escape_length(rest) : 0;
+
+		low = is_character_escape(rest, more) ? hex_at(rest, more - 4) : 0;
+		if (low >= 0xdc00 && low < 0xe000) {
+			c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+			len += more;
+		}
+	}
+	*ret_bytes = put_utf8(c, to);
+	return *ret_bytes && is_word_byte(*to) ? len : 0;
+}
+
+/* A byte of a word, or a whole character of several. */
+static size_t plain_letter(struct slice text, char to[4], size_t *ret_bytes)
+{
+	size_t len = is_word_at(text, 0);
+
+	if (len && (unsigned char)*text.ptr >= 0xc0) {
+		while (len < 4 && ((unsigned char)byte_at(text, len) & 0xc0) == 0x80)
+			len++;
+	}
+	memcpy(to, text.ptr, len);
+	*ret_bytes = len;
 	return len;
 }
 
-static size_t word_form(struct slice text, enum form *ret)
+/* No character is cut in two. */
+static void take_run(struct slice text, struct item *to)
 {
-	struct slice run = {text.ptr, run_length(text)};
+	bool escaped = false;
+
+	while (to->length < text.len) {
+		struct slice rest = {text.ptr + to->length, text.len - to->length};
+		char letter[4];
+		size_t bytes = 0, len = plain_letter(rest, letter, &bytes);
+
+		if (!len) {
+			len = escaped_letter(rest, letter, &bytes);
+			escaped = escaped || len;
+		}
+		if (!len || to->decoded_length + bytes > ANONYMIZE_WORD_MAX)
+			break;
+		memcpy(to->decoded + to->decoded_length, letter, bytes);
+		to->decoded_length += bytes;
+		to->length += len;
+	}
+	if (!escaped)
+		to->decoded_length = 0;
+}
+
+static bool is_word_form(struct slice run)
+{
 	bool plain = run.len < 2 || is_short_number(run) || is_quantity(run) || is_version(run);
 
-	*ret = plain && (unsigned char)*run.ptr < 0x80 ? FORM_PLAIN : FORM_WORD;
-	return run.len;
+	return !plain || (unsigned char)*run.ptr >= 0x80;
 }
 
-size_t anonymize_form(struct slice text, enum form *ret)
+static struct item take_word(struct slice text)
 {
+	struct item item = {.form = FORM_PLAIN};
+	struct slice run;
+
+	take_run(text, &item);
+	run = item.decoded_length ? (struct slice){item.decoded, item.decoded_length}
+				  : (struct slice){text.ptr, item.length};
+	if (item.length && is_word_form(run))
+		item.form = FORM_WORD;
+	return item;
+}
+
+struct item anonymize_item(struct slice text)
+{
+	struct item item = take_word(text);
 	size_t len;
 
-	*ret = FORM_PLAIN;
 	if (*text.ptr == '\\')
-		return escape_length(text);
+		return item.length ? item : (struct item){.form = FORM_PLAIN, .length = escape_length(text)};
 	if (*text.ptr == '%' && is_hex_at(text, 1) && is_hex_at(text, 2))
-		return 3;
+		return (struct item){.form = FORM_PLAIN, .length = 3};
 	if ((len = time_length(text)))
-		return len;
+		return (struct item){.form = FORM_PLAIN, .length = len};
 	if ((len = uuid_length(text)))
-		*ret = FORM_UUID;
-	else if ((len = ipv4_length(text)))
-		*ret = FORM_IPV4;
-	else if ((len = ipv6_length(text)))
-		*ret = FORM_IPV6;
-	else
-		return is_word_byte(*text.ptr) ? word_form(text, ret) : 1;
-	return len;
+		return (struct item){.form = FORM_UUID, .length = len};
+	if ((len = ipv4_length(text)))
+		return (struct item){.form = FORM_IPV4, .length = len};
+	if ((len = ipv6_length(text)))
+		return (struct item){.form = FORM_IPV6, .length = len};
+	return item.length ? item : (struct item){.form = FORM_PLAIN, .length = 1};
 }

@@ -28,8 +28,18 @@ enum form {
 
 #define ANONYMIZE_WORD_MAX 64 /* of longer runs (base64) each such part is a word */
 
-/* The form of the first part of the text, which is not empty, and its length. */
-size_t anonymize_form(struct slice text, enum form *ret);
+/* The first part of a text. */
+struct item {
+	enum form form;
+	size_t length; /* in the text */
+	/* A word in which characters are written as \uXXXX, with these characters themselves, so that one word has one
+	 * pseudonym; 0: there are none. */
+	size_t decoded_length;
+	char decoded[ANONYMIZE_WORD_MAX];
+};
+
+/* The text is not empty. */
+struct item anonymize_item(struct slice text);
 
 /* ---- anonymize_words.c ---- */
 

@@ -65,7 +65,9 @@ static int read_failed(gzFile file, const char *path, struct err *err)
 
 	if (code == Z_ERRNO)
 		return err_set_errno(err, errno, "cannot read '%s'", path);
-	return err_set(err, ERR_FAILED, "cannot read '%s': %s", path, words);
+	if (strncmp(words, "<fd:", 4) == 0 && strstr(words, ": "))
+		words = strstr(words, ": ") + 2; /* the descriptor is no name */
+	return err_set(err, ERR_FAILED, "cannot read '%s': it is a damaged gzip file (%s)", path, words);
 }
 
 static int read_lines(gzFile file, const char *path, struct buf *b,

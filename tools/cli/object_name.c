@@ -4,6 +4,7 @@
 #include "tools/cli/sql_progress.h"
 #include "tools/cli/tape_names.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define UIDS_SHOWN 2
@@ -51,18 +52,44 @@ static void release_uids(struct found_uids *found)
 		free(found->uids[i]);
 }
 
+/* The number of the event before the tape's own: :before. What lives there need not have an event on the tape. */
+static int set_before(struct sql_session *s, const char *tape_path, struct err *err)
+{
+	struct tape_info info;
+	struct tape *t = NULL;
+	char number[24];
+	int rc = tape_open(tape_path, &t, err);
+
+	if (!rc)
+		rc = tape_info(t, &info, err);
+	tape_close(t);
+	if (rc)
+		return rc;
+	snprintf(number, sizeof(number), "%llu",
+		info.first_seq ? (unsigned long long)info.first_seq - 1 : 0ULL);
+	sql_session_set(s, "before", number);
+	return 0;
+}
+
 /* The UID itself, which is looked up, or those that begin so, for which all are walked through. */
-static int find_uids(struct sql_session *s, const char *word, struct found_uids *ret, struct err *err)
+static int find_uids(struct sql_session *s, const char *tape_path, const char *word, struct found_uids *ret,
+	struct err *err)
 {
 	struct sql_sink sink = {.row = keep_uid, .context = ret};
 	int rc;
 
 	sql_session_set(s, "uid", word);
 	rc = sql_progress_run(s, slice_of("SELECT uid FROM events WHERE uid = :uid LIMIT 1"), &sink, err);
-	if (rc || ret->count || !*word)
+	if (rc || ret->count || !*word || (rc = set_before(s, tape_path, err)))
+		return rc;
+	rc = sql_progress_run(
+		s, slice_of("SELECT uid FROM objects(:before) WHERE uid = :uid LIMIT 1"), &sink, err);
+	if (rc || ret->count)
 		return rc;
 	return sql_progress_run(s,
-		slice_of("SELECT DISTINCT uid FROM events WHERE substr(uid, 1, length(:uid)) = :uid LIMIT 2"),
+		slice_of(
+			"SELECT uid FROM events WHERE substr(uid, 1, length(:uid)) = :uid "
+			"UNION SELECT uid FROM objects(:before) WHERE substr(uid, 1, length(:uid)) = :uid LIMIT 2"),
 		&sink, err);
 }
 
@@ -84,7 +111,7 @@ static int by_uid(struct sql_session *s, const char *tape_path, const char *word
 	struct err *err)
 {
 	struct found_uids found = {0};
-	int rc = find_uids(s, word, &found, err);
+	int rc = find_uids(s, tape_path, word, &found, err);
 
 	if (!rc && !(found.count && strcmp(found.uids[0], word) == 0) && is_resource(tape_path, word))
 		rc = err_set(

@@ -12,13 +12,20 @@
 /* Rows of a section that are shown: a page is to be read. */
 #define REPORT_ROWS_MAX 50
 
+enum report_kind {
+	REPORT_OF_STATES,  /* a list shows it, too */
+	REPORT_OF_CHANGES, /* only who watches sees it */
+};
+
 struct report_section {
 	const char *title;
 	const char *
 		resources; /* that it is made of, separated by spaces: none of them on the tape means not known; NULL: any */
 	/* Columns: seq, time, object, what, who. Parameters: :from and :until (events after the first, up to
-	 * the second), :from_ns, :until_ns, :namespace ("" all), :most. */
+	 * the second), :from_ns, :begin_ns (of the first, also if that is the tape's start), :until_ns, :namespace ("" all),
+	 * :most. */
 	const char *sql;
+	enum report_kind kind;
 };
 
 /* Ended by a row of NULLs. */

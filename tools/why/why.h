@@ -36,6 +36,10 @@ struct why_rule {
 	" FROM objects(:begin) WHERE seq = " number " AND CAST(" number                                      \
 	" AS INTEGER) <= CAST(:begin AS INTEGER))"
 
+/* Gives one row for the container that ended, of the pod of :seq: its last lines, and why there are none. NULLs if the
+ * tape tells nothing of it. */
+extern const char why_log_sql[];
+
 /* In the order in which they are tried; ended by a row of NULLs. */
 extern const struct why_rule why_rules[];
 
@@ -48,7 +52,12 @@ struct why_step {
 	char *user, *user_agent, *verb; /* by the audit log; "" not known */
 	char *manager;                  /* by managedFields; "" not known */
 	char *gap;                      /* in which the event hides, as a sentence; "" none */
+	char *log; /* of a container that died: its last lines, at most WHY_LOG_LINES; "" none are on the tape */
+	char *no_log; /* why not, as the tape says it; "" it does not */
 };
+
+#define WHY_LOG_LINES      5
+#define WHY_LOG_CHARACTERS 300 /* of a line; a longer one ends in "..." */
 
 struct why_chain {
 	struct why_step *steps;

@@ -162,11 +162,31 @@ static const char gap_sql[] =
 	"AND e.origin IN ('relist', 'inferred') AND g.resource = e.resource AND g.apigroup = e.apigroup AND (g.namespace = '' OR g.namespace = e.namespace) "
 	"AND g.begin_seq < e.seq AND g.begin_ns <= e.time_ns ORDER BY g.begin_ns DESC LIMIT 1";
 
+static bool states(const struct why_step *step, const char *fact)
+{
+	return step->rule->next && strcmp(step->rule->next, fact) == 0;
+}
+
+/* What a container wrote before it died, if that is the step. */
+static int step_look_at_log(struct sql_session *s, struct why_step *step, struct err *err)
+{
+	char *found[2] = {NULL};
+	int rc;
+
+	if (!states(step, "crash") && !states(step, "oom"))
+		return 0;
+	rc = find_row(s, why_log_sql, found, COUNT_OF(found), err);
+	if (rc > 0) {
+		step->log = found[0];
+		step->no_log = found[1];
+	}
+	return rc < 0 ? rc : 0;
+}
+
 static int step_look(struct sql_session *s, struct why_step *step, struct err *err)
 {
 	char *who[3] = {NULL, NULL, NULL}, *one;
-	bool is_deletion = strcmp(step->rule->next ? step->rule->next : "", "deleted") == 0;
-	int rc = find_row(s, is_deletion ? delete_sql : request_sql, who, COUNT_OF(who), err);
+	int rc = find_row(s, states(step, "deleted") ? delete_sql : request_sql, who, COUNT_OF(who), err);
 
 	if (rc > 0) {
 		step->user = who[0];
@@ -178,12 +198,13 @@ static int step_look(struct sql_session *s, struct why_step *step, struct err *e
 		step->manager = one;
 	if (rc >= 0 && (rc = find_row(s, gap_sql, &one, 1, err)) > 0)
 		step->gap = one;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : step_look_at_log(s, step, err);
 }
 
 static void fill_unknown(struct why_step *step)
 {
-	char **const texts[] = {&step->user, &step->user_agent, &step->verb, &step->manager, &step->gap};
+	char **const texts[] = {&step->user, &step->user_agent, &step->verb, &step->manager, &step->gap,
+		&step->log, &step->no_log};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		if (!*texts[i])
@@ -197,7 +218,7 @@ static void step_release(struct why_step *step)
 {
 	char *const texts[] = {step->time, step->resource, step->namespace, step->name, step->uid,
 		step->origin, step->text, step->field, step->user, step->user_agent, step->verb,
-		step->manager, step->gap};
+		step->manager, step->gap, step->log, step->no_log};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		free(texts[i]);
@@ -317,7 +338,7 @@ static const char *end_of(const struct why_step *last, uint64_t begin, bool *ret
  * has told already: there another one would only be beside the point. */
 static bool is_beside_events(const char *fact)
 {
-	static const char *const facts[] = {"start", "made", "changed", "told", "warned"};
+	static const char *const facts[] = {"start", "made", "changed", "told", "warned", "lacking"};
 
 	for (size_t i = 0; i < COUNT_OF(facts); i++) {
 		if (strcmp(fact, facts[i]) == 0)

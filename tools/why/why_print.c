@@ -29,6 +29,34 @@ static void print_who(const struct why_step *s)
 	}
 }
 
+/* Takes a line off the front of the lines. */
+static struct slice take_line(const char **lines)
+{
+	size_t len = strcspn(*lines, "\n");
+	struct slice line = {*lines, len};
+
+	*lines += len + ((*lines)[len] == '\n');
+	return line;
+}
+
+static void print_log(const struct why_step *s)
+{
+	const char *rest = s->log;
+
+	if (*rest)
+		fputs("      the last lines of its log:\n", stdout);
+	while (*rest) {
+		fputs("        ", stdout);
+		visible_put(stdout, take_line(&rest));
+		putchar('\n');
+	}
+	if (*s->no_log) {
+		fputs("      its log is not on the tape: ", stdout);
+		visible_puts(stdout, s->no_log);
+		putchar('\n');
+	}
+}
+
 static void print_step(const struct why_step *s, size_t number, const struct state_text *style)
 {
 	state_text_begin(style, STATE_HEAD);
@@ -42,6 +70,7 @@ static void print_step(const struct why_step *s, size_t number, const struct sta
 	printf("\n      %s; event %lld, %s\n", why_certainty_name(s->rule->certainty), (long long)s->seq,
 		s->time);
 	print_who(s);
+	print_log(s);
 	if (*s->gap) {
 		fputs("      ", stdout);
 		visible_puts(stdout, s->gap);
@@ -67,6 +96,17 @@ static void print_member(const char *name, const char *text)
 		fputs("null", stdout);
 }
 
+static void print_log_member(const char *lines)
+{
+	fputs(", \"log\": ", stdout);
+	fputs(*lines ? "[" : "null", stdout);
+	for (const char *rest = lines; *rest;) {
+		fputs(rest == lines ? "" : ", ", stdout);
+		table_out_json_string(stdout, take_line(&rest));
+	}
+	fputs(*lines ? "]" : "", stdout);
+}
+
 void why_print_json(const struct why_chain *c)
 {
 	fputs("{\"steps\": [", stdout);
@@ -87,6 +127,8 @@ void why_print_json(const struct why_chain *c)
 		print_member("verb", s->verb);
 		print_member("manager", s->manager);
 		print_member("gap", s->gap);
+		print_log_member(s->log);
+		print_member("no_log", s->no_log);
 		putchar('}');
 	}
 	printf("], \"known\": %s, \"end\": ", c->is_known ? "true" : "false");

@@ -101,6 +101,38 @@
 	"SELECT d.seq, 'was deleted', NULL FROM events AS e, events AS d WHERE e.seq = :told " \
 	"AND d.resource IN ('configmaps', 'secrets', 'persistentvolumeclaims', 'serviceaccounts') AND d.namespace = :namespace " \
 	"AND d.type = 'DELETED' AND d.seq < :told AND instr(e.object, '\\\"' || d.name || '\\\" not found') ORDER BY d.seq DESC LIMIT 1"
+/* A key that a ConfigMap or Secret no longer has, and that the event says is not there. The kubelet names the object if a
+ * variable needs the key, and the key alone if a volume does: then the pod has to name the object. */
+#define KIND_OF(t) "CASE " t ".resource WHEN 'secrets' THEN 'Secret ' ELSE 'ConfigMap ' END"
+#define KEY_WORDS(t, key) "'find key ' || " key " || ' in ' || " KIND_OF(t) " || " t ".namespace || '/' || " t ".name"
+#define VOLUME_KEY_WORDS(t, key) \
+	"'non-existent ' || CASE " t ".resource WHEN 'secrets' THEN 'secret' ELSE 'config' END || ' key: ' || " key
+#define HAS_WORDS(words) \
+	"(instr(e.object, " words ") AND substr(e.object, instr(e.object, " words ") + length(" words "), 1) NOT GLOB '[-._a-zA-Z0-9]')"
+#define LACKS_KEY(t, key) \
+	"(" HAS_WORDS(KEY_WORDS(t, key)) " OR (" HAS_WORDS(VOLUME_KEY_WORDS(t, key)) " AND instr(p.object, '\"' || " t ".name || '\"'))) "
+#define KEY_OF(path) "replace(substr(" path ", instr(" path ", 'ata.') + 4), '\"', '')"
+#define KEY_GONE \
+	"SELECT c.seq, 'lost the key ' || k.key, c.field FROM " IT(":told") " AS e, " IT(":seq") " AS p, changes AS c, " \
+	"json_each(CASE WHEN c.path IN ('$.data', '$.binaryData') THEN coalesce(c.old_json, '{}') " \
+	"ELSE json_object(" KEY_OF("c.path") ", 1) END) AS k " \
+	"WHERE c.resource IN ('configmaps', 'secrets') AND c.namespace = :namespace AND c.seq < :told AND c.type = 'MODIFIED' " \
+	"AND c.new IS NULL AND (c.path LIKE '$.data%' OR c.path LIKE '$.binaryData%') AND " LACKS_KEY("c", "k.key") NEWEST
+/* One that does not have it, and did not lose it on the tape. */
+#define AFTER(word) "substr(e.object, instr(e.object, '" word "') + length('" word "'))"
+#define UP_TO(text, word) "substr(" text ", 1, instr(" text " || '" word "', '" word "') - 1)"
+#define NAMED_KEY \
+	"CASE WHEN instr(e.object, 'find key ') THEN " UP_TO(AFTER("find key "), " in ") \
+	" WHEN instr(e.object, 'references non-existent ') THEN " UP_TO(AFTER(" key: "), "\"") " END"
+#define KEY_LACKING \
+	"SELECT o.seq, CASE WHEN o.origin = 'watch' AND o.type = 'ADDED' THEN 'was made without the key ' ELSE 'does not have the key ' END " \
+	"|| m.value || coalesce('; it has ' || (SELECT group_concat(h.key, ', ') FROM (SELECT key FROM " \
+	"json_each(coalesce(jget(o.object, '$.data'), '{}')) LIMIT 10) AS h), ''), NULL " \
+	"FROM " IT(":told") " AS e, " IT(":seq") " AS p, json_each(json_array(" NAMED_KEY ")) AS m, objects(:told) AS o " \
+	"WHERE o.resource IN ('configmaps', 'secrets') AND o.namespace = :namespace AND m.value <> '' " \
+	"AND NOT EXISTS (SELECT 1 FROM json_each(json_array(json(coalesce(jget(o.object, '$.data'), '{}')), " \
+	"json(coalesce(jget(o.object, '$.binaryData'), '{}')))) AS d, json_each(d.value) AS h WHERE h.key = m.value) " \
+	"AND " LACKS_KEY("o", "m.value") "ORDER BY o.seq DESC LIMIT 1"
 #define AUTOSCALED(condition) \
 	"SELECT c.seq, 'scales it: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.resource = 'horizontalpodautoscalers' " \
 	"AND c.namespace = :namespace AND c.seq <= min(:seq + 20, :until) " SOON "AND c.path = '$.status.desiredReplicas' " \
@@ -110,6 +142,16 @@
 #define OWNER_CHANGED \
 	"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' AND " BEFORE("c") SOON \
 	"AND c.type = 'MODIFIED' AND (c.path = '$.spec.replicas' OR c.path LIKE '$.spec.template%') " NEWEST
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+/* The life of the container is told by the id of its runtime. Empty lines tell nothing. */
+const char why_log_sql[] =
+	FAILED ", t AS MATERIALIZED (SELECT g.line, g.text, g.reason FROM f, logs AS g WHERE g.uid = :uid AND g.container = f.name "
+	"AND g.container_id = jget(f.ended, '$.containerID')) "
+	"SELECT (SELECT group_concat(text, char(10)) FROM (SELECT line, CASE WHEN length(text) > " TEXT(WHY_LOG_CHARACTERS) " THEN "
+	"substr(text, 1, " TEXT(WHY_LOG_CHARACTERS) ") || '...' ELSE text END AS text FROM (SELECT line, text FROM t WHERE trim(text) <> '' "
+	"ORDER BY line DESC LIMIT " TEXT(WHY_LOG_LINES) ") ORDER BY line)), (SELECT max(reason) FROM t)";
 
 const struct why_rule why_rules[] = {
 	/* ---- what is the matter with it ---- */
@@ -140,7 +182,7 @@ const struct why_rule why_rules[] = {
 		"SELECT e.seq, " CONTAINER " || ' cannot be made (' || jget(s.value, '$.state.waiting.reason') || "
 		"coalesce(': ' || jget(s.value, '$.state.waiting.message'), '') || ')', NULL "
 		STATUSES "AND jget(s.value, '$.state.waiting.reason') IN ('CreateContainerConfigError', 'CreateContainerError', "
-		"'RunContainerError') LIMIT 1", "crash"},
+		"'RunContainerError') LIMIT 1", "config"},
 	{"start", "oom-killed", "pods", WHY_CERTAIN,
 		FAILED "SELECT f.seq, 'container ' || f.name || ' was killed because it took more memory than it may (OOMKilled, exit code ' || "
 		"coalesce(jget(f.ended, '$.exitCode'), '?') || ')' || " ENDED_AT " || '; restarts: ' || f.restarts || "
@@ -280,6 +322,13 @@ const struct why_rule why_rules[] = {
 	{"oom", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
 	{"image", "image-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%.image' "), "changed"},
 	{"image", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
+	{"config", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
+	{"config", "key-gone", "pods", WHY_LIKELY, KEY_GONE, "changed"},
+	{"config", "key-lacking", "pods", WHY_LIKELY, KEY_LACKING, "^lacking"},
+	{"config", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
+	{"config", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
+	{"lacking", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
+	{"lacking", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"crash", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
 	{"crash", "probe", "pods", WHY_LIKELY,
 		EVENT("AND jget(e.object, '$.reason') = 'Unhealthy' AND (" SAYS_PROBE("Liveness") "OR " SAYS_PROBE("Startup") ") "
@@ -308,6 +357,8 @@ const struct why_rule why_rules[] = {
 	{"not-ready", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED_WITH_IT, "changed"},
 	{"not-ready", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"told", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
+	{"told", "key-gone", "pods", WHY_LIKELY, KEY_GONE, "changed"},
+	{"told", "key-lacking", "pods", WHY_LIKELY, KEY_LACKING, "^lacking"},
 	{"told", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED_WITH_IT, "changed"},
 	{"told", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"warned", "changed", NULL, WHY_LIKELY,
