@@ -134,6 +134,7 @@ const struct command cmd_push = {
 	.operands = "TAPE URL",
 	.expects = {"a tape and a place in a store", 2, 2},
 	.takes_urls = true,
+	.writes_beside = true,
 	.summary = "put a tape into an object store, or into ClickHouse",
 	.description =
 		"Writes each sealed segment of a tape, which may be one that is being recorded, once to\n"

@@ -41,7 +41,8 @@ struct tape_verify_options {
 	void *context;
 };
 
-/* 0 when everything could be looked at, whatever was found; ERR_STOPPED when a callback said so;
+/* 0 when everything could be looked at, whatever was found; ERR_STOPPED when a callback said so; ERR_NETWORK, ERR_DENIED
+ * or ERR_NO_SPACE when a segment could not be fetched, which says nothing of the segment;
  * ERR_NOT_FOUND or ERR_CORRUPT when there is no tape at `path`. */
 int tape_verify(const char *path, const struct tape_verify_options *options, struct tape_verify_result *ret,
 	struct err *err) MUST_CHECK;
