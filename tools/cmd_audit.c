@@ -142,6 +142,7 @@ const struct command cmd_audit = {
 	.name = "audit",
 	.operands = "TAPE FILE...",
 	.expects = {"a tape and files of an audit log", 2, SIZE_MAX},
+	.writes_beside = true,
 	.summary = "join the API server's audit log to a tape: who made each change",
 	.description =
 		"Finds the event that each write of the log made, and stores user, user agent, address and verb\n"

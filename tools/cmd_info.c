@@ -29,8 +29,8 @@ struct resource_count {
 };
 
 struct report {
-	const char *path;
-	bool local; /* times are shown in the local zone */
+	const char *path, *name; /* the folder; what the user calls it */
+	bool local;              /* times are shown in the local zone */
 	struct tape_info tape;
 	size_t stream_count, resource_count;
 	size_t states[COVERAGE_STATE_COUNT]; /* of the streams, at the end of the tape */
@@ -226,7 +226,7 @@ static void print_json_push(const struct report *r, const char *member, enum pus
 static int print_json(const struct report *r, struct err *err)
 {
 	fputs("{\n  ", stdout);
-	print_json_text("tape", r->path);
+	print_json_text("tape", r->name);
 	fputs("\n", stdout);
 	print_json_number("events", r->tape.events);
 	print_json_number("first_seq", r->tape.first_seq);
@@ -385,7 +385,7 @@ static void print_push(const struct report *r, enum push_note_kind kind)
 static int print_page(const struct report *r, struct err *err)
 {
 	fputs("tape         ", stdout);
-	visible_puts(stdout, r->path);
+	visible_puts(stdout, r->name);
 	puts(r->tape.open ? " (not sealed: being recorded, or cut off)" : "");
 	print_times(r);
 	printf("events       %llu", (unsigned long long)r->tape.events);
@@ -411,7 +411,7 @@ static int print_page(const struct report *r, struct err *err)
 static int info_show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct info_options *o = values;
-	struct report r = {.path = operands->items[0], .local = o->local};
+	struct report r = {.path = operands->items[0], .name = operands->given[0], .local = o->local};
 	struct tape *t;
 	int rc = tape_open(r.path, &t, err);
 

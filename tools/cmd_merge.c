@@ -99,7 +99,7 @@ static int merge(void *values, const struct operands *operands, struct err *err)
 	for (size_t i = 0; i < 2 && !rc; i++)
 		rc = tape_open(operands->items[i], &tapes[i], err);
 	if (!rc)
-		rc = merge_tapes(v, tapes, operands->items, err);
+		rc = merge_tapes(v, tapes, operands->given, err);
 	tape_close(tapes[0]);
 	tape_close(tapes[1]);
 	return rc;

@@ -228,6 +228,7 @@ const struct command cmd_pin = {
 	.name = "pin",
 	.operands = "TAPE",
 	.expects = {"a tape", 1, 1},
+	.writes_beside = true,
 	.summary = "keep a part of a tape that retention would remove",
 	.description =
 		"Copies a part of a tape, which may be one that is being recorded, to a tape in one file in the\n"

@@ -6,6 +6,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/store_options.h"
 #include "tools/commands.h"
+#include "tools/out/table_out.h"
 
 #include <stdio.h>
 
@@ -77,9 +78,11 @@ static void print_text(const struct push *p, const struct push_figures *f)
 
 static void print_json(const struct push *p, const struct push_figures *f)
 {
-	printf("{\"url\": \"%s\", \"pushed_segments\": %ju, \"pushed_bytes\": %ju, \"stored_segments\": %ju, "
+	fputs("{\"url\": ", stdout);
+	table_out_json_string(stdout, slice_of(push_url(p)));
+	printf(", \"pushed_segments\": %ju, \"pushed_bytes\": %ju, \"stored_segments\": %ju, "
 	       "\"stored_bytes\": %ju, \"waiting_segments\": %ju, \"lost_segments\": %ju, \"complete\": %s}\n",
-		push_url(p), (uintmax_t)f->segments, (uintmax_t)f->bytes, (uintmax_t)f->stored_segments,
+		(uintmax_t)f->segments, (uintmax_t)f->bytes, (uintmax_t)f->stored_segments,
 		(uintmax_t)f->stored_bytes, (uintmax_t)f->waiting_segments, (uintmax_t)f->lost_segments,
 		f->open ? "false" : "true");
 }
@@ -131,6 +134,7 @@ const struct command cmd_push = {
 	.operands = "TAPE URL",
 	.expects = {"a tape and a place in a store", 2, 2},
 	.takes_urls = true,
+	.writes_beside = true,
 	.summary = "put a tape into an object store, or into ClickHouse",
 	.description =
 		"Writes each sealed segment of a tape, which may be one that is being recorded, once to\n"

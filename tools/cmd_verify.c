@@ -25,7 +25,7 @@ static const struct option_row rows[] = {
 
 struct verification {
 	const struct verify_options *options;
-	const char *path;
+	const char *name; /* of the tape, as the user wrote it */
 	struct progress progress;
 	uint64_t printed;
 	int64_t begin_ns;
@@ -77,7 +77,7 @@ static void print_damage_line(const struct tape_damage *d)
 static void print_json_begin(const struct verification *v)
 {
 	fputs("{\n  \"tape\": ", stdout);
-	table_out_json_string(stdout, slice_of(v->path));
+	table_out_json_string(stdout, slice_of(v->name));
 	fputs(",\n  \"found\": [", stdout);
 }
 
@@ -152,7 +152,7 @@ static void print_text_end(const struct verification *v, const struct tape_verif
 
 	if (r->damages > v->printed)
 		printf("and %llu more\n", (unsigned long long)(r->damages - v->printed));
-	print_visible("", v->path);
+	print_visible("", v->name);
 	if (r->damages)
 		printf(" is damaged: %llu damage%s in", (unsigned long long)r->damages, plural(r->damages));
 	else
@@ -172,7 +172,8 @@ static int verify(void *values, const struct operands *operands, struct err *err
 	const struct verify_options *o = values;
 	const char *path = operands->items[0];
 	struct tape_verify_result result;
-	struct verification v = {.options = o, .path = path, .begin_ns = clock_mono_ns(&clock_system)};
+	struct verification v = {
+		.options = o, .name = operands->given[0], .begin_ns = clock_mono_ns(&clock_system)};
 	struct tape_verify_options options = {
 		.quick = o->quick, .damaged = print_damage, .progress = step, .context = &v};
 	int rc;

@@ -128,7 +128,8 @@ static int check_cluster(const char *name, struct err *err)
 {
 	if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
 		return 0;
-	return err_set(err, ERR_USAGE, "bad name of a cluster '%s': expected one without '/'", name);
+	return err_set(err, ERR_USAGE,
+		"bad name of a cluster '%s': expected one without '/' that is not '.' or '..'", name);
 }
 
 static int read_manifest(struct push *p, struct err *err)

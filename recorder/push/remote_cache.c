@@ -119,12 +119,16 @@ static int compare_use(const void *left, const void *right)
 	return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-static uint64_t most_bytes(void)
+int remote_cache_size(uint64_t *ret, struct err *err)
 {
 	const char *text = getenv("KUBETAPE_CACHE_SIZE");
-	int64_t bytes;
+	int64_t bytes = REMOTE_CACHE_BYTES;
+	int rc = text && *text ? bytes_parse(text, &bytes, err) : 0;
 
-	return text && *text && bytes_parse(text, &bytes, NULL) == 0 ? (uint64_t)bytes : REMOTE_CACHE_BYTES;
+	if (rc)
+		return err_prefix(err, rc, "KUBETAPE_CACHE_SIZE");
+	*ret = (uint64_t)bytes;
+	return 0;
 }
 
 /* A new file, all of it a hole, in its place. */
@@ -141,9 +145,11 @@ static bool make_hole(const struct kept_file *f)
 
 void remote_cache_trim(const char *root)
 {
-	uint64_t most = most_bytes();
 	struct kept_files k = {0};
+	uint64_t most;
 
+	if (remote_cache_size(&most, NULL))
+		return;
 	note_folder(&k, root, 2);
 	if (k.count)
 		qsort(k.items, k.count, sizeof(*k.items), compare_use);

@@ -18,6 +18,9 @@
 /* ERR_NOT_FOUND if there is no home either. The caller frees. */
 int remote_cache_root(char **ret, struct err *err) MUST_CHECK;
 
+/* ERR_USAGE when KUBETAPE_CACHE_SIZE is no size. */
+int remote_cache_size(uint64_t *ret, struct err *err) MUST_CHECK;
+
 /* Makes a folder and those above it, for their owner alone. */
 int remote_cache_make(const char *folder, struct err *err) MUST_CHECK;
 

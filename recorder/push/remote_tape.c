@@ -210,8 +210,10 @@ void remote_tape_init(void)
 static int make_root(struct err *err)
 {
 	char *root;
-	int rc = remote_cache_root(&root, err);
+	uint64_t size;
+	int rc = remote_cache_size(&size, err);
 
+	rc = rc ? rc : remote_cache_root(&root, err);
 	if (rc)
 		return rc;
 	rc = remote_cache_make(root, err);

@@ -1,6 +1,7 @@
 /* verify.c: see verify.h. Files in their order, each with its sums, its facts and its plain tables. */
 #include "schema/base/limits.h"
 #include "schema/tape/audit_book.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/verify_internal.h"
 
 #include <inttypes.h>
@@ -317,6 +318,18 @@ static bool is_gone(const struct verifier *v, const struct segment_file *file)
 	return gone;
 }
 
+static void give_up(struct verifier *v, const struct err *why)
+{
+	v->unfetched = *why;
+	v->stopped = true;
+}
+
+/* A store that is away, or refuses us, says nothing of what it has. */
+static bool is_unfetched(const struct verifier *v, int rc)
+{
+	return (rc == ERR_NETWORK || rc == ERR_DENIED || rc == ERR_NO_SPACE) && fetched_is(v->file->path);
+}
+
 /* The sums behind the pages. True when every page is as it was sealed. */
 static bool check_pages(struct verifier *v)
 {
@@ -328,6 +341,8 @@ static bool check_pages(struct verifier *v)
 	v->own_known = found >= 0;
 	if (found >= 0)
 		memcpy(v->own, digest, sizeof(digest));
+	else if (is_unfetched(v, found))
+		give_up(v, &err);
 	else if (!v->stopped && !is_gone(v, v->file))
 		verify_report_file(v, "%s", err.text);
 	return found == 0;
@@ -495,7 +510,9 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 		registry_release(&v.registry);
 		free(v.tape_id);
 		segment_list_free(list, count);
-		if (v.stopped)
+		if (v.unfetched.code)
+			rc = err_copy(err, &v.unfetched);
+		else if (v.stopped)
 			rc = err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
 	}
 	free(tape_path);

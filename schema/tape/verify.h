@@ -41,7 +41,8 @@ struct tape_verify_options {
 	void *context;
 };
 
-/* 0 if everything could be checked, whatever was found; ERR_STOPPED if a callback said so; ERR_NOT_FOUND or
+/* 0 if everything could be checked, whatever was found; ERR_STOPPED if a callback said so; ERR_NETWORK, ERR_DENIED or
+ * ERR_NO_SPACE if a segment could not be fetched, which says nothing about the segment; ERR_NOT_FOUND or
  * ERR_CORRUPT if there is no tape at `path`. */
 int tape_verify(const char *path, const struct tape_verify_options *options, struct tape_verify_result *ret,
 	struct err *err) MUST_CHECK;

@@ -20,6 +20,7 @@ struct verifier {
 	const char *path;
 	uint64_t done, total; /* for progress */
 	bool stopped;
+	struct err unfetched; /* why a segment could not be had; then stopped, too */
 	struct block_crew *crew;
 	struct row_places *places;
 

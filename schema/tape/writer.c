@@ -411,6 +411,7 @@ static uint64_t open_segment_bytes(const struct tape_writer *w)
 static bool segment_is_full(const struct tape_writer *w)
 {
 	const struct tape_writer_options *o = &w->options;
+	uint64_t bytes;
 
 	if (w->rotate_wanted)
 		return true;
@@ -419,8 +420,8 @@ static bool segment_is_full(const struct tape_writer *w)
 	if (o->segment_age_ns && clock_mono_ns(o->clock) - w->segment_began_ns >= o->segment_age_ns)
 		return true;
 	/* What a segment begins with (live objects, documents) must not fill it. */
-	return open_segment_bytes(w) >= w->segment_born_bytes &&
-	       open_segment_bytes(w) - w->segment_born_bytes >= o->segment_bytes;
+	bytes = open_segment_bytes(w);
+	return bytes >= w->segment_born_bytes && bytes - w->segment_born_bytes >= o->segment_bytes;
 }
 
 static int seal_what_is_full(struct tape_writer *w, struct err *err)

@@ -114,6 +114,15 @@ class Push(PushTest):
         self.push()
         self.assertEqual(len(self.store.keys("manifest.json")), 2)
 
+    def test_a_prefix_of_any_characters_is_one_and_is_json_in_json(self):
+        for prefix in ("a b", "ä+ö", "x%20y", "q&r=s?t#u", "a'b\"c\\d(e)*", "line\nbreak", "a//b", ".."):
+            with self.subTest(prefix):
+                told = json.loads(self.push("--json", "--cluster", "c", url=f"s3://tapes/{prefix}").stdout)
+                self.assertTrue(told["url"].startswith(f"s3://tapes/{prefix}/cluster=c/tape="), told["url"])
+                self.assertIn(told["url"].removeprefix("s3://tapes/") + "/manifest.json", self.store.keys())
+                done = self.run_tape("verify", told["url"], env=self.env())
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_two_pushes_at_once_do_no_harm(self):
         both = [subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod"], env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 for _ in range(2)]
@@ -213,6 +222,7 @@ class Trouble(PushTest):
             self.refused(f"'{address}' is no address of a store, expected https://HOST[:PORT]", "--endpoint", address, code=2)
         self.refused("names no bucket", url="s3:///x", code=2)
         self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
+        self.refused("bad name of a cluster '..': expected one without '/' that is not '.' or '..'", "--cluster", "..", code=2)
 
 
 class Identity(PushTest):

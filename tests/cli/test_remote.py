@@ -87,7 +87,12 @@ class Reading(RemoteTest):
                 told.pop(key, None)
         self.assertEqual(here, there)
         done = self.run_remote("verify", "s3://tapes/prod/cluster=x")
-        self.assertIn("intact", done.stdout)
+        self.assertTrue(done.stdout.startswith("s3://tapes/prod/cluster=x is intact"), done.stdout)
+
+    def test_a_tape_is_called_by_the_name_that_the_user_gave_it(self):
+        self.assertIn("s3://tapes/prod", self.run_remote("info", "s3://tapes/prod").stdout.splitlines()[0])
+        merged = self.run_remote("merge", "s3://tapes/prod", self.tape, "-o", os.path.join(self.dir, "m.tape"))
+        self.assertIn("events of 's3://tapes/prod' and", merged.stdout)
 
     @unittest.skipUnless(shutil.which("kubectl"), "no kubectl here")
     def test_a_replay_serves_it(self):
@@ -193,6 +198,22 @@ class Trouble(RemoteTest):
         del self.store.objects[self.store.keys("seg-000002")[0]]
         self.assert_fails(self.query(code=1), 1, "there is no such object")
 
+    def test_a_store_that_refuses_or_is_away_is_no_damage(self):
+        for fault in ("AccessDenied", "InvalidAccessKeyId"):
+            with self.subTest(fault):
+                shutil.rmtree(self.cache, ignore_errors=True)
+                self.store.fail("GET", "seg-", fault, times=100)
+                done = self.run_remote("verify", "s3://tapes/prod", "--json", code=1)
+                self.store.faults.clear()
+                self.assertEqual(done.stdout, "")
+                self.assertRegex(done.stderr, f"^kubetape verify: cannot read 's3://tapes/prod/.*: the store says {fault}")
+        self.assertIn("is intact", self.run_remote("verify", "s3://tapes/prod").stdout)
+
+    def test_an_object_that_was_cut_in_the_store_is_a_damage(self):
+        key = self.store.keys("seg-")[1]
+        self.store.objects[key].body = self.store.objects[key].body[:5000]
+        self.assertRegex(self.run_remote("verify", "s3://tapes/prod", code=1).stdout, "s3://tapes/prod is damaged: ")
+
     def test_places_without_a_tape_are_told(self):
         self.assert_fails(self.run_remote("info", "s3://tapes/nothing", code=1), 1, "cannot read 's3://tapes/nothing': no tape there")
         self.assert_fails(self.run_remote("info", "s3://other/x", code=1), 1, "the store has no bucket 'other'")
@@ -224,6 +245,19 @@ class Trouble(RemoteTest):
                                     env=self.env(), stdout=subprocess.PIPE, text=True) for _ in range(4)]
         for reader in readers:
             self.assertEqual(json.loads(reader.communicate(timeout=60)[0]), self.expected())
+
+    def test_nothing_is_kept_beside_a_tape_that_is_not_here(self):
+        log = write_log(os.path.join(self.dir, "audit.log"), [])
+        for words in (["pin", "s3://tapes/prod"], ["audit", "s3://tapes/prod", log], ["push", "s3://tapes/prod", "s3://tapes/other"]):
+            with self.subTest(words[0]):
+                done = self.run_remote(*words, code=2)
+                self.assertIn("'s3://tapes/prod' is not on this machine: 'kubetape cut s3://tapes/prod -o X.tape'", done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_size_of_the_cache_that_is_none_is_told(self):
+        for size in ("banana", "-5"):
+            done = self.run_remote("info", "s3://tapes/prod", code=2, KUBETAPE_CACHE_SIZE=size)
+            self.assertEqual(done.stderr, f"kubetape info: KUBETAPE_CACHE_SIZE: expected a size such as 600k, 16Gi or 1.5G, found '{size}'\n")
 
     def test_a_tape_is_not_written_there(self):
         self.assert_fails(self.run_remote("cut", self.tape, "-o", "s3://tapes/y", code=2), 2, "write a tape here and 'kubetape push' it")

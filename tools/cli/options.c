@@ -301,11 +301,25 @@ static int check_operands(const struct command *c, const struct operands *found,
 	return 0;
 }
 
+/* The folder that stands for a tape in a store is a cache, which may be removed at any time. */
+static int check_place(const struct command *c, const struct operands *operands, struct err *err)
+{
+	const char *tape = operands->count ? operands->items[0] : "";
+
+	if (!c->writes_beside || !s3_is_url(tape))
+		return 0;
+	return err_set(err, ERR_USAGE, "'%s' is not on this machine: 'kubetape cut %s -o X.tape' copies it",
+		tape, tape);
+}
+
 /* A tape in a store becomes the folder that stands for it. */
 static int resolve_operands(const struct command *c, struct operands *operands, struct err *err)
 {
-	int rc = 0;
+	int rc = check_place(c, operands, err);
 
+	operands->given = xcalloc(operands->count + 1, sizeof(*operands->given));
+	for (size_t i = 0; i < operands->count; i++)
+		operands->given[i] = operands->items[i];
 	for (size_t i = 0; i < operands->count && !c->takes_urls && !rc; i++) {
 		char *note = NULL;
 

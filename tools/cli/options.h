@@ -62,9 +62,10 @@ struct command {
 	const char *
 		operands; /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row; "" for none, never NULL */
 	struct operand_count expects;
-	bool runs_child;         /* a command line may stand after `--` */
-	bool takes_urls;         /* operands s3://... are places: of other commands they are tapes to read */
-	const char *summary;     /* one line for the list of commands, lower case, no full stop */
+	bool runs_child;     /* a command line may stand after `--` */
+	bool takes_urls;     /* operands s3://... are places: of other commands they are tapes to read */
+	bool writes_beside;  /* the first operand is a tape that gets company: it has to be on this machine */
+	const char *summary; /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
 	/* For the manual page: the meaning of each exit code for this command, one line each. NULL: the usual
 	 * meaning; "": never returned. */
@@ -76,6 +77,7 @@ struct command {
 /* The rest of a command line: operands, and the words after a lone `--`. */
 struct operands {
 	char **items;
+	char **given; /* as the user wrote them: what messages call a tape in a store, whose item is a folder */
 	size_t count;
 	char **child; /* terminated by NULL, or NULL if there was no `--` */
 };
