@@ -32,6 +32,7 @@ class World:
     def __init__(self, ask):
         self._ask = ask
         self._live = []
+        self.hurries = False  # the next change does not wait until a recorder has the last one
         self.expected = []  # what a recorder must have seen: (type, UID, resourceVersion; None of deletions)
 
     def add(self, kind, name, namespace=NAMESPACE, metadata=None, status=None, **parts):
@@ -51,6 +52,14 @@ class World:
             self._patch(thing, "", parts)
         if status:
             self._patch(thing, "/status", {"status": status})
+
+    def replace(self, thing, **parts):
+        """As `kubectl replace --force` does: deleted, and made again at once."""
+        self.delete(thing)
+        self.hurries = True
+        made = self.add(thing["kind"], thing["metadata"]["name"], **parts)
+        self.hurries = False
+        return made
 
     def ask_to_end(self, thing):
         """Of what its node or a finalizer holds."""
@@ -173,8 +182,7 @@ def daemonsets(w):
     w.delete(nodes[1])
     w.change(nodes[0], spec={"taints": [{"key": "full", "value": "yes", "effect": "NoSchedule"}]})
     w.change(agent, spec={"template": template(labels, "2")})
-    w.delete(agent)
-    w.add("DaemonSet", "agent", spec=spec)
+    w.replace(agent, spec=spec)
 
 
 def jobs(w):
