@@ -101,6 +101,13 @@ static void tell_of_moment(struct settle *s, int64_t now_ns)
 	s->options.moment(s->options.context);
 }
 
+/* The first event waits as well: a client whose watch has just been opened may be at work on what it has listed. */
+static void shut_before_start(struct settle *s, int64_t now_ns)
+{
+	s->shut = s->options.step_ns > 0;
+	s->shut_ns = s->idle_ns = s->told_ns = now_ns;
+}
+
 /* In lock-step. The moment that ends a step is told once, and somebody may ask for a while then. */
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
@@ -176,9 +183,11 @@ static void on_look(uv_timer_t *timer)
 	if (doing)
 		s->doing_ns = now_ns;
 	at_work = is_at_work(s, doing, now_ns);
+	if (state == PLAYER_WAITING && s->options.step_ns)
+		shut_before_start(s, now_ns);
 	look_at_step(s, doing || asked || at_work, now_ns);
-	still = !busy && watches_all_live(s->options.watches) && !at_work && !s->shut &&
-		!player_is_held(s->options.player);
+	still = !busy && watches_all_live(s->options.watches) && !at_work &&
+		(!s->shut || state == PLAYER_WAITING) && !player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);
 	if (!still || state == PLAYER_RUNNING || is_asking(s))
 		s->since_ns = now_ns;
@@ -207,8 +216,10 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);
-	if (options->step_ns)
+	if (options->step_ns) {
+		shut_before_start(s, s->since_ns);
 		player_set_gate(options->player, is_shut, s);
+	}
 	return s;
 }
 

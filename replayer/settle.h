@@ -9,9 +9,9 @@
  * at work, or waiting for a processor, is not quiet either, for a while: on a busy machine it may just not
  * have sent its requests yet. For a command that is always at work only its requests count.
  *
- * In lock-step the clock stands still after each event that was sent to a watch, until the clients, which may
- * have to react, have been quiet and have sent no request either. So they find the same state at each event
- * in every replay, however fast they are.
+ * In lock-step the clock stands still before the first event, and after each one that was sent to a watch, until
+ * the clients, which may have to react, have been quiet and have sent no request either. So they find the same
+ * state at each event in every replay, however fast they are.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
