@@ -114,8 +114,7 @@ static char *begin_line(const struct sweep *s, const char *command)
 {
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape %s %s --speed %s --settle %lldms", command, tape, v->tried.speed,
-		(long long)(v->tried.settle_ns / NS_PER_MS));
+	char *text = xasprintf("kubetape %s %s --speed %s", command, tape, v->tried.speed);
 
 	free(tape);
 	return text;
@@ -165,8 +164,11 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 static char *make_anew(const struct sweep *s)
 {
 	const struct sweep_values *v = s->v;
-	char *text = add_option(begin_line(s, "sweep"), "compare", v->tried.compare);
+	char *settle = xasprintf("%lldms", (long long)(v->tried.settle_ns / NS_PER_MS));
+	char *text = add_option(begin_line(s, "sweep"), "settle", settle);
 
+	free(settle);
+	text = add_option(text, "compare", v->tried.compare);
 	text = end_line(add_flag(text, "kill", v->kill), s);
 	if (v->probe)
 		text = add_option(text, "probe", v->probe);
@@ -238,6 +240,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
 		.again = make_again(s),
+		.settle_ns = s->v->tried.settle_ns,
 		.anew = make_anew(s),
 		.verdict = make_verdict(s, false),
 		.verdict_laid_over = make_verdict(s, true),
@@ -315,6 +318,8 @@ static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 	if (s->unsteady || s->stopped)
 		return 0;
 	rc = sweep_find_laid_over(s, err);
+	if (rc == 0 && s->unsteady)
+		return 0;
 	if (rc == 0 && !s->stopped)
 		rc = sweep_find_positions(s, err);
 	if (rc == 0)

@@ -103,6 +103,27 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("again", "writes", "--max", "6")
         self.assertLessEqual({gap["gap"] for gap in self.wrong(report)}, {"write_error=504,after", "write_reset,after"})
 
+    def test_a_program_that_tries_again_after_ever_longer_pauses_is_given_the_time_for_it(self):
+        refused = os.path.join(self.folder, "refused.json")
+        with open(refused, "w") as f:
+            json.dump({"rules": [{"when": {"write": "create configmaps"}, "what": {"do": "write_error", "code": 500}, "times": 6}]}, f)
+        report = self.try_both("doubling", "writes", "--faults", refused, "--settle", "1s", pods=("web-0",))
+        found = self.wrong(report)[0]
+        self.assertIn("configmaps default/web-0 is missing", found["differences"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
+    def test_a_program_that_passes_over_what_comes_too_fast_is_swept_in_lockstep(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        done = self.sweep("--patterns", "writes", "--settle", "1500ms", "--max", "6", command=[sys.executable, BLIND, "mended", "queued"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("at --speed max the command comes to something else than in lock-step", done.stderr)
+
+    def test_what_the_tape_does_to_an_object_is_not_taken_for_the_work_of_a_program_that_wrote_it(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        report = self.end(self.begin("--patterns", "restart", "--lockstep", "50ms", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "marked"]), 0)
+        self.assertIn("update pods", {gap["write"] for gap in report["gaps"]})
+
     def test_finds_that_own_writes_are_counted_by_what_a_watch_says(self):
         report = self.try_both("count", "echo", "--speed", "4")
         self.assertIn("echo", {gap["pattern"] for gap in self.wrong(report)})

@@ -8,9 +8,14 @@
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
     count     two for the first pod; the buggy one counts only those that its watch has told it of (echo)
     verified  one for each pod; the buggy one forgets a pod that is gone when it looks at its end (coalesced)
+    doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
+    queued    one for each pod that is there when it looks (no bug)
+    marked    one for each pod, and then an annotation on it (no bug)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
+import http.client
+import queue
 import sys
 import threading
 import time
@@ -130,6 +135,75 @@ class Again(Blind):
             time.sleep(0.05)
 
 
+class Doubling(Blind):
+    def added(self, pod):
+        threading.Thread(target=self.make, args=(pod["metadata"]["name"],), daemon=True).start()
+
+    def make(self, name):
+        errors = 0
+        while self.create(name) not in (201, 409) and not (self.buggy and errors == 5):
+            time.sleep(0.05 * 2**errors)
+            errors += 1
+
+
+class Queued(Blind):
+    """What comes and goes before it looks does not concern it."""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.queue = queue.SimpleQueue()
+        threading.Thread(target=self.work, daemon=True).start()
+
+    def added(self, pod):
+        self.queue.put(pod["metadata"]["name"])
+
+    def updated(self, old, pod):
+        self.added(pod)
+
+    def deleted(self, pod, _):
+        self.added(pod)
+
+    def work(self):
+        while True:
+            name = self.queue.get()
+            try:
+                for _ in range(5):  # it reads what it needs to know
+                    self.cluster.ask("GET", MAPS + "/" + name)
+                done = self.look(name)[0] < 500
+            except (OSError, ValueError, http.client.HTTPException):
+                done = False
+            if not done:
+                self.queue.put(name)
+
+    def look(self, name):
+        with LOCK:
+            pod = self.pods.cache.get("default/" + name)
+        if pod and "deletionTimestamp" not in pod["metadata"]:
+            return self.cluster.ask("POST", MAPS, self.body({"name": name}, {}))
+        return self.cluster.ask("DELETE", MAPS + "/" + name)
+
+
+class Marked(Blind):
+    """Begins when it watches already."""
+
+    def added(self, pod):
+        threading.Thread(target=self.mark, args=(pod,), daemon=True).start()
+
+    def mark(self, pod):
+        if {"deletionTimestamp", "annotations"} & set(pod["metadata"]):
+            return
+        name = pod["metadata"]["name"]
+        self.create(name)
+        path = "/api/v1/namespaces/default/pods/" + name
+        status, pod = self.cluster.ask("GET", path)
+        if status == 200:
+            pod["metadata"]["annotations"] = {"marked": "yes"}
+            self.cluster.ask("PUT", path, pod)
+
+    def updated(self, old, pod):
+        self.added(pod)
+
+
 class Count(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -194,7 +268,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "again": Again, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -88,13 +88,16 @@ static const char counts_sql[] =
 	"  WHERE coalesce(time_ns, 0) < coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 1 << 62)"
 	"  GROUP BY 1 ORDER BY key";
 
+#define STRIKES                                                                                              \
+	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \
+	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))"
+
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
 	" (SELECT count(*) FROM requests WHERE verb = 'watch' AND status = 200"
 	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')),"
-	" (SELECT count(*) FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"
-	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))),"
+	" (SELECT count(*)" STRIKES "),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
 	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
@@ -104,7 +107,8 @@ static const char facts_sql[] =
 	" (SELECT max(pause) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS pause FROM requests"
 	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events'))),"
 	" (SELECT count(DISTINCT seq) FROM deliveries),"
-	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code')";
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code'),"
+	" (SELECT min(time_ns)" STRIKES ")";
 
 struct reading {
 	struct sweep_answer *to;
@@ -225,6 +229,8 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
+	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
+		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;
 }
 

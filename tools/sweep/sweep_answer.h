@@ -23,6 +23,7 @@ struct sweep_answer {
 	uint64_t delivered;           /* different events that watches were sent */
 	uint64_t absorbed;            /* writes that were not kept */
 	uint64_t hits;                /* what the first fault has struck */
+	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
@@ -79,6 +80,10 @@ size_t sweep_compare_probes(
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
 #define SWEEP_EARLIER "deletions of the earlier "
+
+/* The same for what it has created and deleted as often in one run as in the other, neither with a fault. */
+size_t sweep_compare_pace(
+	const struct sweep_answer *one, const struct sweep_answer *other, const char *than, struct buf *to);
 
 /* Takes note of what differs in content only, between two runs that should be alike. */
 void sweep_measure_learn(

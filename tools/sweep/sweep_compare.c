@@ -203,6 +203,24 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 	return n;
 }
 
+size_t sweep_compare_pace(
+	const struct sweep_answer *one, const struct sweep_answer *other, const char *than, struct buf *to)
+{
+	const struct sweep_ground ground = {.answer = *one};
+	size_t n = sweep_compare_counts(&ground, other, than, false, to);
+
+	for (size_t i = 0; i < one->count_count; i++) {
+		const struct sweep_effect *first = &one->counts[i], *now = count_of(other, first->key);
+		const struct sweep_effect none = {.key = first->key, .content = (char *)"0"};
+
+		if (is_earlier(first->key) || !is_more(first, now))
+			continue;
+		n++;
+		tell_count(to, first, now ? now : &none, than);
+	}
+	return n;
+}
+
 static bool has_more(const struct sweep_answer *one, const struct sweep_answer *than)
 {
 	const struct sweep_ground ground = {.answer = *than};

@@ -98,7 +98,8 @@ static int ask(struct sweep *s, struct sweep_slot *slot, const char *run, struct
 	} else if (rc == 0 && !line.len) {
 		s->healed += broken->line != NULL;
 		sweep_alarm_release(broken);
-	} else if (rc == 0 && clock_mono_ns(&clock_system) - broken->since_ns >= s->v->tried.settle_ns) {
+	} else if (rc == 0 &&
+		   clock_mono_ns(&clock_system) - broken->since_ns >= sweep_try_settle(&s->runs, slot->of)) {
 		broken->is_told = true;
 	}
 	buf_release(&line);

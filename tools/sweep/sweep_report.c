@@ -69,20 +69,31 @@ static char *add_command(char *line, char *const *command)
 	return line;
 }
 
+/* The command without --gaps and what follows; `settle_ns` 0: as long as all are to be quiet. The caller frees. */
+static char *again_of(const struct sweep_report *r, int64_t settle_ns)
+{
+	int64_t ns = settle_ns ? settle_ns : r->settle_ns;
+
+	return r->settle_ns ? xasprintf("%s --settle %lldms", r->again, (long long)(ns / NS_PER_MS))
+			    : xstrdup(r->again);
+}
+
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 {
 	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
-	char *faults, *line;
+	char *faults, *again, *line;
 
 	if (t->repeat)
 		return xstrdup(t->repeat);
 	faults = sweep_word(t->faults);
+	again = again_of(r, t->settle_ns);
 	if (t->only_here)
 		line = xasprintf("%s%s --patterns %s --faults %s --", r->anew,
 			t->position->laid_over ? " --write overlay" : "",
 			sweep_pattern_names[t->position->pattern], faults);
 	else
-		line = xasprintf("%s%s --gaps=%s --", r->again, verdict, faults);
+		line = xasprintf("%s%s --gaps=%s --", again, verdict, faults);
+	free(again);
 	free(faults);
 	return add_command(line, r->child);
 }
@@ -404,6 +415,8 @@ static void json_causes(FILE *to, const struct sweep_report *r)
 
 void sweep_report_json(const struct sweep_report *r, FILE *to)
 {
+	char *again = again_of(r, 0);
+
 	fputs("{\n  ", to);
 	json_text(to, "tape", r->tape);
 	fputs(",\n  ", to);
@@ -428,7 +441,8 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fprintf(to, "  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"not_reached\": %zu,\n  ",
 		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
 		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_NOT_REACHED));
-	json_text(to, "again", r->again);
+	json_text(to, "again", again);
+	free(again);
 	json_causes(to, r);
 	fputs(",\n  \"gaps\": [", to);
 	for (size_t i = 0; i < r->count; i++) {

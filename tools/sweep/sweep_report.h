@@ -26,13 +26,15 @@ struct sweep_try {
 	enum sweep_verdict verdict;
 	char *faults;      /* the file */
 	char *differences; /* a sentence a line */
+	int64_t settle_ns; /* for how long it is to be quiet when it is tried again; 0: as all others */
 	char *repeat;      /* the line that does it again, if another sweep found it; else NULL */
 	bool only_here;    /* what differs is nothing that `replay --golden` compares */
 };
 
 struct sweep_report {
 	const char *tape, *folder;
-	char *again;             /* the command without --gaps and what follows */
+	char *again;             /* the command without --settle, --gaps and what follows */
+	int64_t settle_ns;       /* of --settle; 0: `again` has it */
 	char *anew;              /* the same of a sweep, without --faults and what follows */
 	char *verdict;           /* the options to compare with the run without gaps, before --gaps */
 	char *verdict_laid_over; /* the same for faults that are tried with --write overlay */

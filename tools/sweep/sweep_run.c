@@ -175,17 +175,24 @@ static size_t add_choices(
 	return n;
 }
 
-int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot)
+int64_t sweep_try_settle(const struct sweep_runs *s, const struct sweep_try *try)
 {
-	return slot->quick ? s->quick_ns : s->options.settle_ns;
+	return try && try->settle_ns ? try->settle_ns : s->options.settle_ns;
 }
 
-/* Lock-step waits for each write that comes late, which is no sign of a program that hangs. */
+int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	return slot->quick ? s->quick_ns : sweep_try_settle(s, slot->of);
+}
+
+/* Lock-step waits for each write that comes late, and a program that is to be quiet for longer ends later: neither is a
+ * sign of one that hangs. */
 static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slot, int64_t lockstep_ns)
 {
 	uint64_t late = lockstep_ns && slot->of ? slot->of->position->late_writes : 0;
 
-	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS;
+	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS + sweep_try_settle(s, slot->of) -
+	       s->options.settle_ns;
 }
 
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)

@@ -69,6 +69,8 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
 /* The fault file of what runs there; the caller frees. */
 char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot);
+/* For how long it must be quiet at the end if it is tried again; NULL: without a gap. */
+int64_t sweep_try_settle(const struct sweep_runs *s, const struct sweep_try *try);
 /* For how long it must be quiet at the end. */
 int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot);
 /* Its run file and its output are not needed any more. */

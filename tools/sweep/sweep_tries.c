@@ -9,6 +9,7 @@
 
 #define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
 #define STARTS_IN_VIEW 4
+#define TROUBLE_MAX_NS (30 * NS_PER_S)
 #define GAP_WORDS      "end,compact"
 
 static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
@@ -173,17 +174,39 @@ static bool wants_control(const struct sweep *s, const struct sweep_try *try)
 	return own_words && sweep_has_control(try->position);
 }
 
+/* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
+ * its trouble has lasted: from the fault's first strike on. */
+static bool was_quiet_enough(
+	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	int64_t settle_ns = sweep_slot_settle(&s->runs, slot);
+
+	return answer->end != SWEEP_QUIET || settle_ns >= TROUBLE_MAX_NS ||
+	       answer->trouble_ns - settle_ns <= settle_ns;
+}
+
+static void choose_settle(const struct sweep *s, struct sweep_try *try, const struct sweep_answer *answer)
+{
+	int64_t ns = answer->trouble_ns < TROUBLE_MAX_NS ? answer->trouble_ns : TROUBLE_MAX_NS;
+
+	if (answer->end == SWEEP_QUIET && ns > sweep_try_settle(&s->runs, try))
+		try->settle_ns = ns;
+}
+
 /* Gives the try the verdict of its last run; returns what is to run then. */
 static enum sweep_stage judge_run(
-	const struct sweep *s, const struct sweep_slot *slot, bool differs, bool struck)
+	const struct sweep *s, const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
+	bool struck = answer->hits;
 
 	switch (slot->stage) {
 	case SWEEP_FIRST:
 		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
 		return struck && differs ? SWEEP_AGAIN : SWEEP_OVER;
 	case SWEEP_AGAIN:
+		if (struck && differs && !was_quiet_enough(s, slot, answer))
+			return SWEEP_AGAIN;
 		try->verdict = struck && differs ? SWEEP_WRONG : s->quick ? SWEEP_FINE : SWEEP_UNSURE;
 		return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
@@ -278,7 +301,9 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
-	*ret_next = judge_run(s, slot, count, answer.hits);
+	*ret_next = judge_run(s, slot, count, &answer);
+	if (*ret_next == SWEEP_AGAIN)
+		choose_settle(s, try, &answer);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
