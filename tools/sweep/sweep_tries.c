@@ -263,8 +263,9 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	replayable = count = sweep_compare(&ground->measure, &ground->answer, answer, "without the gap", to);
 	count += compare_alarms(ground, slot, answer, to);
 	count += sweep_compare_probes(&ground->answer, answer, to);
-	count += sweep_health_compare(
-		&ground->answer.health, &answer->health, sweep_slot_settle(&s->runs, slot), to);
+	/* What is served wrong on the way gets no more time to heal when the end is to be quiet for longer. */
+	count += sweep_health_compare(&ground->answer.health, &answer->health,
+		slot->quick ? s->runs.quick_ns : s->runs.options.settle_ns, to);
 	if (is_about_counts(pattern))
 		count +=
 			sweep_compare_counts(ground, answer, "without the fault", pattern == SWEEP_STALE, to);
