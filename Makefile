@@ -6,7 +6,7 @@
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
 #   make mutants  read thousands of tapes that were changed at random
-#   make zoo      sweep released controllers with known bugs
+#   make zoo      sweep released controllers with known bugs     make hunt     sweep current ones
 #   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
 #   make packages .deb, tarball, image ... in build/dist     make check-packages  use each from a clean root
@@ -58,7 +58,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants check-python-asan check-python-tsan lint format format-check check-clang analyze coverage fault-schema interop clients check-reports zoo soak demo bench fuzz crash mutants sweep-calm clean
+.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants check-python-asan check-python-tsan lint format format-check check-clang analyze coverage fault-schema interop clients check-reports zoo hunt soak demo bench fuzz crash mutants sweep-calm clean
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/obj/%.o $(B)/view/%
 
@@ -171,6 +171,11 @@ check-reports: all $(B)/make_tape
 # Released controllers that have a known bug, and the releases that mend it: sweep finds the one and leaves alone the other.
 zoo: all
 	tests/zoo/run
+
+# Current controllers in small worlds: what goes wrong is to be read in their sources.
+hunt: all
+	tests/interop/build controlplane kwok
+	tests/zoo/hunt
 
 # Ten minutes of a control plane at its highest rate, beside etcd itself as the witness; the short form of it is
 # one of the tests of `make interop`.
