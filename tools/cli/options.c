@@ -317,8 +317,7 @@ static int resolve_operands(const struct command *c, struct operands *operands, 
 {
 	int rc = check_place(c, operands, err);
 
-	operands->given = xcalloc(operands->count + 1, sizeof(*operands->given));
-	for (size_t i = 0; i < operands->count; i++)
+	for (size_t i = 0; i < operands->count && i < OPERANDS_GIVEN; i++)
 		operands->given[i] = operands->items[i];
 	for (size_t i = 0; i < operands->count && !c->takes_urls && !rc; i++) {
 		char *note = NULL;

@@ -74,10 +74,13 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
 };
 
+#define OPERANDS_GIVEN 2
+
 /* The rest of a command line: operands, and the words after a lone `--`. */
 struct operands {
 	char **items;
-	char **given; /* as the user wrote them: what messages call a tape in a store, whose item is a folder */
+	/* The first ones as the user wrote them: messages name a tape in a store so, whose item is a folder. */
+	char *given[OPERANDS_GIVEN];
 	size_t count;
 	char **child; /* terminated by NULL, or NULL if there was no `--` */
 };
