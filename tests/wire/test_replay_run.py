@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import time
 import unittest
 
 from replays import DEADLINE_S, KUBETAPE, NODES, PODS, Case, Tape, brief, obj
@@ -151,11 +152,10 @@ class RunTest(Case):
         r = self.replay(small(), "--run", self.path, through=("sh", "-c", "ulimit -f 200; trap '' XFSZ; exec \"$@\"", "sh"))
         r.codes = (1,)
 
-        def is_full():
+        deadline = time.monotonic() + DEADLINE_S
+        while "the replay goes on, nothing more is stored" not in r.stderr():  # without a pause: the disk must get full
             self.assertEqual(r.request("GET", "/api/v1/pods?x=" + "y" * 5000)[0], 200)
-            return "the replay goes on, nothing more is stored" in r.stderr()
-
-        wait_for(is_full, "the end of the run")
+            self.assertLess(time.monotonic(), deadline)
         self.assertEqual(r.get("/api/v1/pods")[0], 200)
         self.assertEqual(r.stop(), 1)
         self.assertIn("kubetape replay: cannot write the run '%s'" % self.path, r.stderr())
