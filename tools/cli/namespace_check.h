@@ -1,6 +1,6 @@
 /* namespace_check.h: whether a tape knows a namespace that a person names. */
-#ifndef TOOLS_NAMESPACE_CHECK_H
-#define TOOLS_NAMESPACE_CHECK_H
+#ifndef TOOLS_CLI_NAMESPACE_CHECK_H
+#define TOOLS_CLI_NAMESPACE_CHECK_H
 
 #include "schema/tape/reader.h"
 

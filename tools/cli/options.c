@@ -8,6 +8,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/similar.h"
 #include "schema/base/visible.h"
+#include "tools/cli/plural.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -295,7 +296,7 @@ static int check_operands(const struct command *c, const struct operands *found,
 
 	if (found->count < expected->least || found->count > expected->most)
 		return err_set(err, ERR_USAGE, "expected %s, found %zu operand%s", expected->words,
-			found->count, found->count == 1 ? "" : "s");
+			found->count, plural(found->count));
 	if (found->child && !c->runs_child)
 		return err_set(err, ERR_USAGE, "expected %s, found '--' after it", expected->words);
 	return 0;

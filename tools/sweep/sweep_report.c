@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_report.h"
 
 #include "schema/base/visible.h"
+#include "tools/cli/plural.h"
 #include "tools/out/table_out.h"
 
 #include <stdlib.h>
@@ -120,8 +121,8 @@ static void print_probe(const struct sweep_answer *a, FILE *to)
 {
 	size_t lines = count_lines(a->probe, (size_t)(strrchr(a->probe, '(') - a->probe));
 
-	fprintf(to, "the probe prints %zu line%s, and ends with exit code %lld\n", lines,
-		lines == 1 ? "" : "s", (long long)a->probe_code);
+	fprintf(to, "the probe prints %zu line%s, and ends with exit code %lld\n", lines, plural(lines),
+		(long long)a->probe_code);
 }
 
 static void print_without(const struct sweep_report *r, FILE *to)
