@@ -30,43 +30,94 @@ static size_t compare_run(const struct sweep *s, const struct sweep_ground *grou
 			     : count;
 }
 
-/* Starts `jobs` runs at once and compares each with the first of all. Returns how many differ. */
-static int run_without(
-	struct sweep *s, size_t jobs, const struct sweep_slot *as, struct buf *differences, struct err *err)
+static int start_all(struct sweep *s, const struct sweep_slot *slots, size_t count, struct err *err)
 {
-	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
-	struct sweep_ground *ground = sweep_ground_of(s, as->laid_over);
-	bool is_first = as->number == 1 && !as->paced;
-	int rc = 0, differ = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < jobs && rc == 0; i++) {
-		s->runs.slot[i] = *as;
-		s->runs.slot[i].number += i;
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		s->runs.slot[i] = slots[i];
 		rc = sweep_run_start(&s->runs, i, err);
 	}
-	for (size_t left = jobs; left && rc == 0; left--) {
-		int at = sweep_jobs_wait(s->runs.job, jobs, s->v->invariants.count ? &looker : NULL);
-		struct sweep_answer answer;
+	return rc;
+}
+
+/* What runs beside each other came to. */
+struct beside {
+	size_t differ; /* from the first of their kind */
+	bool first;    /* the first of them does */
+	bool early; /* one has ended by itself, as what cannot run beside another does; the first had not */
+};
+
+/* The first of its kind is the answer; from any other is learned what differs by itself. */
+static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf *differences, struct err *err)
+{
+	const struct sweep_slot *slot = &s->runs.slot[at];
+	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
+	bool is_first = slot->number == 1 && !slot->paced;
+	struct sweep_answer answer;
+	int rc = sweep_run_read(&s->runs, at, is_first ? &ground->answer : &answer, err);
+
+	if (rc || is_first)
+		return rc;
+	sweep_health_learn(&ground->answer.health, &answer.health);
+	if (slot->number == 2) {
+		ground->pause_ns = answer.pause_ns; /* the first has waited for watches */
+		sweep_measure_learn(&ground->measure, &ground->answer, &answer);
+	}
+	if (compare_run(s, ground, slot, &answer, differences)) {
+		seen->differ++;
+		seen->first |= at == 0;
+		seen->early |= ground->answer.end == SWEEP_QUIET && answer.end == SWEEP_BY_ITSELF;
+	} else if (!slot->paced && (slot->number != 2 || !ground->measure.unsteady_count)) {
+		sweep_run_remove(&s->runs, slot); /* else it is needed later */
+	}
+	sweep_answer_release(&answer);
+	return 0;
+}
+
+/* Starts all at once and compares each with the first of its kind. */
+static int run_beside(struct sweep *s, const struct sweep_slot *slots, size_t count, struct beside *ret,
+	struct buf *differences, struct err *err)
+{
+	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
+	int rc = start_all(s, slots, count, err);
+
+	*ret = (struct beside){0};
+	for (size_t left = count; left && rc == 0; left--) {
+		int at = sweep_jobs_wait(s->runs.job, count, s->v->invariants.count ? &looker : NULL);
 
 		if (at < 0) {
 			sweep_stop(s);
-			return 0;
+			break;
 		}
-		rc = sweep_run_read(&s->runs, (size_t)at, is_first ? &ground->answer : &answer, err);
-		if (rc || is_first)
-			continue;
-		sweep_health_learn(&ground->answer.health, &answer.health);
-		if (as->number == 2) {
-			ground->pause_ns = answer.pause_ns; /* the first has waited for watches */
-			sweep_measure_learn(&ground->measure, &ground->answer, &answer);
-		}
-		if (compare_run(s, ground, as, &answer, differences))
-			differ++;
-		else if (!as->paced && (as->number != 2 || !ground->measure.unsteady_count))
-			sweep_run_remove(&s->runs, &s->runs.slot[at]); /* else it is needed later */
-		sweep_answer_release(&answer);
+		rc = take_run(s, (size_t)at, ret, differences, err);
 	}
-	return rc ? rc : differ;
+	return rc;
+}
+
+/* One; returns whether it differs, or an error. */
+static int run_without(
+	struct sweep *s, const struct sweep_slot *slot, struct buf *differences, struct err *err)
+{
+	struct beside seen;
+	int rc = run_beside(s, slot, 1, &seen, differences, err);
+
+	return rc ? rc : (int)seen.differ;
+}
+
+/* As many as will run at once later; returns how many differ, or an error. */
+static int run_full(struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err)
+{
+	struct sweep_slot slots[SWEEP_JOBS_MAX];
+	struct beside seen;
+	int rc;
+
+	for (size_t i = 0; i < s->jobs; i++) {
+		slots[i] = *first;
+		slots[i].number += i;
+	}
+	rc = run_beside(s, slots, s->jobs, &seen, differences, err);
+	return rc ? rc : (int)seen.differ;
 }
 
 /* What sh says of a command that it cannot find or run. */
@@ -121,22 +172,107 @@ static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
 
 	s->runs.quick_ns = choose_quick(s);
 	if (may_be_quick)
-		rc = run_without(
-			s, s->jobs, &(struct sweep_slot){.number = 3, .quick = true}, differences, err);
+		rc = run_full(s, &(struct sweep_slot){.number = 3, .quick = true}, differences, err);
 	s->quick = rc == 0;
 	if (rc <= 0 || s->stopped || s->jobs == 1)
 		return rc < 0 ? rc : 0;
 	buf_clear(differences);
-	rc = run_without(s, s->jobs, &(struct sweep_slot){.number = 3 + s->jobs}, differences, err);
+	rc = run_full(s, &(struct sweep_slot){.number = 3 + s->jobs}, differences, err);
 	s->alone = rc > 0;
 	s->jobs = s->alone ? 1 : s->jobs;
 	return rc < 0 ? rc : 0;
 }
 
-/* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
-static int find_answer_twice(struct sweep *s, struct buf *differences, struct err *err)
+static bool may_be_slower(const struct sweep *s)
 {
-	int rc = run_without(s, 1, &(struct sweep_slot){.number = 1}, NULL, err);
+	return !s->stopped && !s->runs.options.lockstep_ns && strcmp(s->v->tried.speed, "max") == 0;
+}
+
+static bool is_short(const struct sweep *s)
+{
+	return s->plain.answer.delivered <= PACED_EVENTS_MAX;
+}
+
+/* The second run, or that in lock-step, before it is made anew. */
+static void forget_run(struct sweep *s, const struct sweep_slot *slot)
+{
+	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
+
+	sweep_run_remove(&s->runs, slot);
+	if (slot->number != 2)
+		return;
+	sweep_measure_release(&ground->measure);
+	ground->measure = s->asked;
+}
+
+static const char *why_not(bool laid_over, bool is_second)
+{
+	if (is_second)
+		return laid_over ? "two runs with '--write overlay' differ" : "two runs without gaps differ";
+	return laid_over ? "the command comes to something else with '--write overlay' than in lock-step"
+			 : "the command comes to something else than in lock-step";
+}
+
+/* One after the other. */
+static int run_each(struct sweep *s, const struct sweep_slot *slots, size_t count, const char **ret_why,
+	struct buf *differences, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0 && !s->stopped; i++) {
+		forget_run(s, &slots[i]);
+		*ret_why = why_not(slots[i].laid_over, i == 0);
+		rc = run_without(s, &slots[i], differences, err);
+	}
+	return rc;
+}
+
+/* Beside each other, which takes half of the time. What ends early then, or differs in content, may do so for that
+ * reason: it runs once more, alone. */
+static int run_both(struct sweep *s, const struct sweep_slot slots[2], const char **ret_why,
+	struct buf *differences, struct err *err)
+{
+	struct beside seen;
+	int rc = run_beside(s, slots, 2, &seen, differences, err);
+
+	if (rc || s->stopped)
+		return rc;
+	if (seen.early) {
+		buf_clear(differences);
+		return run_each(s, slots, 2, ret_why, differences, err);
+	}
+	*ret_why = why_not(slots->laid_over, seen.first);
+	if (seen.differ)
+		return (int)seen.differ;
+	if (sweep_ground_of(s, slots->laid_over)->measure.unsteady_count)
+		return run_each(s, slots, 1, ret_why, differences, err);
+	return 0;
+}
+
+/* Two runs that go wrong in the same way, or pass over the same things because events come so fast, do not differ: so a
+ * run in lock-step is compared as well. Returns how many differ, and *ret_why, or an error. */
+static int run_again(
+	struct sweep *s, bool laid_over, const char **ret_why, struct buf *differences, struct err *err)
+{
+	const struct sweep_slot slots[] = {
+		{.number = 2, .laid_over = laid_over}, {.number = 1, .laid_over = laid_over, .paced = true}};
+	size_t count = may_be_slower(s) && is_short(s) ? 2 : 1;
+	int rc;
+
+	sweep_run_remove(&s->runs, &slots[1]);
+	if (count > 1 && s->jobs > 1)
+		rc = run_both(s, slots, ret_why, differences, err);
+	else
+		rc = run_each(s, slots, count, ret_why, differences, err);
+	if (count > 1 && rc == 0 && !s->stopped)
+		s->paced = slots[1];
+	return rc;
+}
+
+/* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
+static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
+{
+	int rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
 
 	if (rc == 0 && !s->stopped)
 		rc = check_first(s, err);
@@ -144,9 +280,20 @@ static int find_answer_twice(struct sweep *s, struct buf *differences, struct er
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
 	}
-	if (rc == 0 && !s->stopped)
-		rc = run_without(s, 1, &(struct sweep_slot){.number = 2}, differences, err);
-	return rc;
+	return rc == 0 && !s->stopped ? run_again(s, false, ret_why, differences, err) : rc;
+}
+
+static void forget_answer(struct sweep *s, bool laid_over)
+{
+	struct sweep_ground *ground = sweep_ground_of(s, laid_over);
+
+	for (size_t number = 1; number <= 2; number++)
+		sweep_run_remove(&s->runs, &(struct sweep_slot){.number = number, .laid_over = laid_over});
+	sweep_run_remove(&s->runs, &(struct sweep_slot){.number = 1, .paced = true});
+	sweep_answer_release(&ground->answer);
+	sweep_measure_release(&ground->measure);
+	*ground = (struct sweep_ground){.measure = s->asked};
+	s->paced = (struct sweep_slot){0};
 }
 
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */
@@ -156,42 +303,17 @@ static int find_answer_in_lockstep(struct sweep *s, const char *why, struct buf 
 		"kubetape sweep: at --speed max %s, so each event waits until the command is quiet (--lockstep "
 		"%lldms): the second %.*s",
 		why, (long long)(SWEEP_PACE_NS / NS_PER_MS), (int)differences->len, differences->ptr);
-	for (size_t number = 1; number <= 2; number++)
-		sweep_run_remove(&s->runs, &(struct sweep_slot){.number = number});
-	sweep_answer_release(&s->plain.answer);
-	sweep_measure_release(&s->plain.measure);
-	s->plain.answer = (struct sweep_answer){0};
-	s->plain.measure = s->asked;
+	forget_answer(s, false);
 	s->runs.options.lockstep_ns = SWEEP_PACE_NS;
 	buf_clear(differences);
-	return find_answer_twice(s, differences, err);
-}
-
-static bool may_be_slower(const struct sweep *s)
-{
-	return !s->stopped && !s->runs.options.lockstep_ns && strcmp(s->v->tried.speed, "max") == 0;
-}
-
-/* Two runs that go wrong in the same way, or pass over the same things because events come so fast, do not differ. */
-static int compare_with_lockstep(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
-{
-	const struct sweep_slot slot = {.number = 1, .laid_over = laid_over, .paced = true};
-	bool is_short = s->plain.answer.delivered <= PACED_EVENTS_MAX;
-	int rc = may_be_slower(s) && is_short ? run_without(s, 1, &slot, differences, err) : 0;
-
-	sweep_run_remove(&s->runs, &slot);
-	return rc;
+	return find_answer_twice(s, &why, differences, err);
 }
 
 static int find_answer(struct sweep *s, struct buf *differences, struct err *err)
 {
-	const char *why = "two runs without gaps differ";
-	int rc = find_answer_twice(s, differences, err);
+	const char *why = NULL;
+	int rc = find_answer_twice(s, &why, differences, err);
 
-	if (rc == 0) {
-		why = "the command comes to something else than in lock-step";
-		rc = compare_with_lockstep(s, false, differences, err);
-	}
 	return rc > 0 && may_be_slower(s) ? find_answer_in_lockstep(s, why, differences, err) : rc;
 }
 
@@ -218,16 +340,15 @@ int sweep_find_answer(struct sweep *s, struct err *err)
 /* What a program wrote must still be there when it starts again, and must reach its watches. */
 #define OF_WRITES (1u << SWEEP_RESTART | 1u << SWEEP_STALE | 1u << SWEEP_WRITES | 1u << SWEEP_ECHO)
 
-/* Two runs, as find_answer_twice. */
-static int find_laid_over_twice(struct sweep *s, struct buf *differences, struct err *err)
+/* As find_answer_twice. */
+static int find_laid_over_twice(
+	struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
 {
-	struct sweep_slot slot = {.number = 1, .laid_over = true};
 	int rc;
 
 	s->laid_over.measure = s->asked;
-	rc = run_without(s, 1, &slot, NULL, err);
-	slot.number = 2;
-	return rc == 0 && !s->stopped ? run_without(s, 1, &slot, differences, err) : rc;
+	rc = run_without(s, &(struct sweep_slot){.number = 1, .laid_over = true}, NULL, err);
+	return rc == 0 && !s->stopped ? run_again(s, true, ret_why, differences, err) : rc;
 }
 
 /* Both answers once more. */
@@ -240,23 +361,16 @@ static int find_laid_over_in_lockstep(
 	s->runs.quick_ns = choose_quick(s);
 	if (rc || s->stopped)
 		return rc;
-	for (size_t number = 1; number <= 2; number++)
-		sweep_run_remove(&s->runs, &(struct sweep_slot){.number = number, .laid_over = true});
-	sweep_answer_release(&s->laid_over.answer);
-	sweep_measure_release(&s->laid_over.measure);
+	forget_answer(s, true);
 	buf_clear(differences);
-	return find_laid_over_twice(s, differences, err);
+	return find_laid_over_twice(s, &why, differences, err);
 }
 
 static int find_laid_over(struct sweep *s, struct buf *differences, struct err *err)
 {
-	const char *why = "two runs with '--write overlay' differ";
-	int rc = find_laid_over_twice(s, differences, err);
+	const char *why = NULL;
+	int rc = find_laid_over_twice(s, &why, differences, err);
 
-	if (rc == 0) {
-		why = "the command comes to something else with '--write overlay' than in lock-step";
-		rc = compare_with_lockstep(s, true, differences, err);
-	}
 	return rc > 0 && may_be_slower(s) ? find_laid_over_in_lockstep(s, why, differences, err) : rc;
 }
 
@@ -287,15 +401,20 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
  * take too long, any run has to do. */
 int sweep_find_causes(struct sweep *s, struct err *err)
 {
-	bool laid_over = s->laid_over.known;
-	const struct sweep_slot slot = {.number = 1, .laid_over = laid_over, .paced = true};
+	bool laid_over = s->laid_over.known, in_lockstep = s->runs.options.lockstep_ns;
+	struct sweep_slot slot = {.number = 1, .laid_over = laid_over, .paced = !in_lockstep};
+	bool is_there = in_lockstep || (s->paced.number && s->paced.laid_over == laid_over);
 	struct buf differences;
 	int rc;
 
-	if (!(s->patterns & OF_WRITES) || s->positions.delivered > PACED_EVENTS_MAX)
+	s->paced = slot;
+	if (is_there && is_short(s))
+		return 0;
+	s->paced = (struct sweep_slot){0};
+	if (!(s->patterns & OF_WRITES) || !is_short(s))
 		return 0;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	rc = run_without(s, 1, &slot, &differences, err);
+	rc = run_without(s, &slot, &differences, err);
 	if (rc == 0 && !s->stopped)
 		s->paced = slot;
 	buf_release(&differences);
