@@ -70,6 +70,15 @@ class Ending(Story):
             self.next(PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0", labels={"app": label}))
 
 
+class Forgotten(Ending):
+    """Ending, and then the pods are deleted: who did not see that they failed cannot know it any more."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        for name in names:
+            self.next(PODS, "DELETED", self.pod(name, 0, "Failed", "node-0", labels={"app": "web"}))
+
+
 class SweepTest(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -195,6 +204,21 @@ class SweepTest(unittest.TestCase):
         self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
         report = self.try_both("failed", "changes")
         self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
+
+    def test_what_nothing_showed_after_the_gap_is_no_finding(self):
+        self.tape = Forgotten(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "forgotten.tape"))
+        report = self.try_both("alert", "changes,every:6")
+        self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
+        self.assertGreater(report["unseen"], 0)
+        self.assertEqual(report["unseen"], sum(gap["verdict"] == "unseen" for gap in report["gaps"]))
+
+    def test_a_command_that_cannot_run_beside_itself_runs_alone_and_at_full_speed(self):
+        lock = os.path.join(self.folder, "lock")
+        done = self.sweep("--json", "--at", "deletions", "--max", "1", "--settle", "500ms", command=["flock", "-n", "-E", "7",
+            lock, sys.executable, CONTROLLER, "mended", "tombstone"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        self.assertTrue(json.loads(done.stdout)["alone"])
 
     def test_finds_an_object_that_left_a_selection_unseen(self):
         self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))

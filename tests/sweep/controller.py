@@ -7,6 +7,7 @@ Each keeps ConfigMaps in step with what it watches:
     edge        one for each pod that runs; the buggy one waits to see the step from Pending to Running
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
     failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
+    alert       as failed, and what it made stays when the pod is gone
     selected    one for each pod with the label app=web; the buggy one ignores that a list lacks a pod
     noting      as tombstone, and notes the phase as level does
     level       notes the phase in the status of each pod, as often as it is not there (no bug)
@@ -51,7 +52,7 @@ class Controller:
             self.note(pod)
         if self.name in ("tombstone", "noting", "selected"):
             self.keep(name)
-        elif self.name == "failed" and not self.buggy and pod["status"]["phase"] == "Failed":
+        elif self.name in ("failed", "alert") and not self.buggy and pod["status"]["phase"] == "Failed":
             self.keep(name)
         elif self.name == "identity":
             self.keep(name, uid=uid)
@@ -72,7 +73,7 @@ class Controller:
                 self.keep(name)
             elif phase != "Running" and not self.buggy:
                 self.drop(name)
-        elif self.name == "failed" and pod["status"]["phase"] == "Failed":
+        elif self.name in ("failed", "alert") and pod["status"]["phase"] == "Failed":
             if not self.buggy or old["status"]["phase"] == "Running":
                 self.keep(name)
         elif self.name in ("level", "noting"):
@@ -82,7 +83,7 @@ class Controller:
             self.tell_node(pod["spec"]["nodeName"])
 
     def pod_deleted(self, pod, tombstone):
-        if self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy:
+        if self.name == "alert" or (self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy):
             return
         if self.name == "stale":
             if not self.buggy:

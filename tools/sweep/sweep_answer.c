@@ -25,17 +25,19 @@
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
  * owner that the tape deletes, a cluster's garbage collector takes away. */
 static const char effects_sql[] =
-	"WITH RECURSIVE w AS (SELECT write, verb, apigroup, resource, coalesce(subresource, '') AS part,"
+	"WITH RECURSIVE start AS (SELECT CAST(value AS INTEGER) AS seq FROM run WHERE name = 'first_seq'),"
+	" w AS (SELECT write, seq, verb, apigroup, resource, coalesce(subresource, '') AS part,"
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
 	"   '') AS prefix"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
-	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, policy FROM w"
+	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy FROM w"
 	"  WHERE verb = 'delete' AND part = '' GROUP BY 1, 2, 3, 4),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE w.verb NOT LIKE 'delete%' AND w.write > coalesce(deleted.at, 0)),"
-	" left AS (SELECT max(write) AS at, * FROM after"
+	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(seq) OVER (PARTITION BY apigroup, resource, namespace,"
+	"   name, iif(policy = 'overlay', '', part)) AS made_seq FROM after)"
 	"  GROUP BY apigroup, resource, namespace, name, iif(policy = 'overlay', '', part)),"
 	" owned AS (SELECT json_extract(object, '$.metadata.uid') AS uid, json_extract(o.value, '$.uid') AS owner"
 	"  FROM left, json_each(object, '$.metadata.ownerReferences') AS o WHERE policy = 'overlay'"
@@ -43,15 +45,15 @@ static const char effects_sql[] =
 	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
 	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
-	" effects AS (SELECT 'kept' AS what, apigroup, resource, namespace, name, part, policy, verb, body, object,"
+	" effects AS (SELECT 'kept' AS what, made_seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
 	"   WHERE policy <> 'overlay'"
 	"    OR coalesce(json_extract(object, '$.metadata.uid'), '') NOT IN (SELECT uid FROM gone)"
-	"  UNION ALL SELECT 'deleted', apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"  UNION ALL SELECT 'deleted', seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
-	"  UNION ALL SELECT DISTINCT 'deleted', apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
+	"  UNION ALL SELECT DISTINCT 'deleted', 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL FROM w WHERE verb = 'deletecollection'),"
 	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
@@ -70,7 +72,8 @@ static const char effects_sql[] =
 	" resource || iif(apigroup = '', '', '.' || apigroup), iif(json_valid(content) AND json_type(content) ="
 	"  'object', json_remove(content, '$.metadata.resourceVersion', '$.metadata.managedFields',"
 	"  '$.metadata.uid', '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"
-	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content) FROM told";
+	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content),"
+	" made_seq * (made_seq > (SELECT seq FROM start)) FROM told";
 
 /* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
  */
@@ -249,7 +252,8 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	(void)err;
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
 	e = &to->effects[to->effect_count++];
-	*e = (struct sweep_effect){text_of(&v[0]), text_of(&v[1]), normal_text(v[2].bytes)};
+	*e = (struct sweep_effect){text_of(&v[0]), text_of(&v[1]), normal_text(v[2].bytes),
+		v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
 	hide_times(r, e->content);
 	return 0;
 }
@@ -262,7 +266,7 @@ static int on_count(void *context, const struct sql_value *v, size_t count, stru
 	(void)err;
 	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
 	to->counts[to->count_count++] = (struct sweep_effect){
-		text_of(&v[0]), xstrdup(""), xasprintf("%lld", (long long)v[1].integer)};
+		text_of(&v[0]), xstrdup(""), xasprintf("%lld", (long long)v[1].integer), 0};
 	return 0;
 }
 
@@ -333,6 +337,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->counts[i].content);
 	}
 	sweep_health_release(&a->health);
+	free((void *)a->unseen.items);
 	free(a->counts);
 	free(a->alarms);
 	free(a->probe);

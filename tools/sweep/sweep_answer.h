@@ -12,6 +12,8 @@ struct sweep_effect {
 	char *key;      /* "configmaps shop/web-0" */
 	char *resource; /* of the key */
 	char *content;
+	uint64_t
+		made_seq; /* the event before the write that made it; 0: it answers to the state at the start */
 };
 
 struct sweep_answer {
@@ -32,6 +34,7 @@ struct sweep_answer {
 	int64_t probe_code;         /* that code alone */
 	char *alarms;               /* lines of sweep_oracle_read; NULL: not asked for */
 	struct sweep_health health; /* not asked for either, then */
+	struct text_list unseen;    /* of sweep_unseen.h: keys of the ground's */
 };
 
 /* Further facts about a run. */
@@ -61,9 +64,11 @@ struct sweep_ground {
 	struct sweep_measure measure;
 	int64_t pause_ns; /* the longest that it makes once the clock runs */
 	bool known;
+	bool is_exact; /* its effects tell the very event that each answers to, as a run in lock-step does */
 };
 
-/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". */
+/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". What is missing,
+ * and unseen, is none. */
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to);
 

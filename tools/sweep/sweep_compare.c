@@ -1,5 +1,5 @@
 /* sweep_compare.c: how two runs differ. See sweep.h. */
-#include "tools/sweep/sweep.h"
+#include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/visible.h"
 
@@ -82,6 +82,8 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 
 		i += order <= 0;
 		k += order >= 0;
+		if (order < 0 && sweep_is_unseen(with, a->key))
+			continue;
 		if (!differs || n++ >= KEYS_SHOWN)
 			continue;
 		if (order == 0) {

@@ -66,6 +66,9 @@ void sweep_make_tries(struct sweep *s);
 int sweep_run_tries(struct sweep *s, struct err *err) MUST_CHECK;
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
 
+/* What has run in that slot, with a fault; the caller releases. */
+int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
+
 /* How a run differs from the right answer, a sentence a line; NULL: it does not. The caller frees. */
 char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer);
 

@@ -48,6 +48,16 @@ struct beside {
 	bool early; /* one has ended by itself, as what cannot run beside another does; the first had not */
 };
 
+/* A run in lock-step tells which event each thing that is left answers to. */
+static void learn_causes(struct sweep_ground *ground, const struct sweep_answer *paced)
+{
+	if (paced->effect_count != ground->answer.effect_count)
+		return; /* effects were not compared */
+	for (size_t i = 0; i < paced->effect_count; i++)
+		ground->answer.effects[i].made_seq = paced->effects[i].made_seq;
+	ground->is_exact = true;
+}
+
 /* The first of its kind is the answer; from any other is learned what differs by itself. */
 static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf *differences, struct err *err)
 {
@@ -57,6 +67,8 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 	struct sweep_answer answer;
 	int rc = sweep_run_read(&s->runs, at, is_first ? &ground->answer : &answer, err);
 
+	if (is_first)
+		ground->is_exact = s->runs.options.lockstep_ns;
 	if (rc || is_first)
 		return rc;
 	sweep_health_learn(&ground->answer.health, &answer.health);
@@ -68,7 +80,9 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 		seen->differ++;
 		seen->first |= at == 0;
 		seen->early |= ground->answer.end == SWEEP_QUIET && answer.end == SWEEP_BY_ITSELF;
-	} else if (!slot->paced && (slot->number != 2 || !ground->measure.unsteady_count)) {
+	} else if (slot->paced) {
+		learn_causes(ground, &answer);
+	} else if (slot->number != 2 || !ground->measure.unsteady_count) {
 		sweep_run_remove(&s->runs, slot); /* else it is needed later */
 	}
 	sweep_answer_release(&answer);

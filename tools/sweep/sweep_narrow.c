@@ -90,7 +90,7 @@ static int try_window(struct narrowing *n, size_t first, size_t last, bool *ret_
 	if (rc == 0 && at < 0)
 		sweep_stop(s);
 	else if (rc == 0)
-		rc = sweep_run_read(&s->runs, 0, &answer, err);
+		rc = sweep_try_read(s, 0, &answer, err);
 	if (rc == 0 && at >= 0) {
 		differences = sweep_differences(s, slot, &answer);
 		candidate.differences = differences;

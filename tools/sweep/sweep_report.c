@@ -13,6 +13,7 @@ static const char *const verdict_names[] = {
 	[SWEEP_WRONG] = "wrong",
 	[SWEEP_UNSURE] = "unsure",
 	[SWEEP_CUT] = "wrong when cut",
+	[SWEEP_UNSEEN] = "unseen",
 	[SWEEP_NOT_REACHED] = "not reached",
 };
 
@@ -304,11 +305,12 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 {
 	size_t wrong = sweep_report_count(r, SWEEP_WRONG), fine = sweep_report_count(r, SWEEP_FINE);
 	size_t unsure = sweep_report_count(r, SWEEP_UNSURE), cut = sweep_report_count(r, SWEEP_CUT);
+	size_t unseen = sweep_report_count(r, SWEEP_UNSEEN);
 
 	print_without(r, to);
 	print_findings(r, to);
 	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
-		wrong + fine + unsure + cut);
+		wrong + fine + unsure + cut + unseen);
 	print_coverage(r, to);
 	print_missed(r, false, to);
 	print_missed(r, true, to);
@@ -319,6 +321,10 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 		fprintf(to,
 			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong\n",
 			cut);
+	if (unseen)
+		fprintf(to,
+			"%zu hid something that nothing showed afterwards: only what answers to that is missing\n",
+			unseen);
 	if (r->found > r->positions->count)
 		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
 			r->positions->count, r->found);
@@ -439,9 +445,11 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 		table_out_json_string(to, slice_of(r->measure->unsteady[i]));
 	}
 	fputs("],\n", to);
-	fprintf(to, "  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"not_reached\": %zu,\n  ",
+	fprintf(to,
+		"  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"not_reached\": %zu,\n  ",
 		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
-		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_NOT_REACHED));
+		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_UNSEEN),
+		sweep_report_count(r, SWEEP_NOT_REACHED));
 	json_text(to, "again", again);
 	free(again);
 	json_causes(to, r);

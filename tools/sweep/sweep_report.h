@@ -12,6 +12,7 @@ enum sweep_verdict {
 	SWEEP_WRONG,
 	SWEEP_UNSURE, /* wrong once, and not again */
 	SWEEP_CUT,    /* a harmless cut makes it go wrong as well */
+	SWEEP_UNSEEN, /* only what nobody could have known is missing */
 	SWEEP_NOT_REACHED,
 };
 

@@ -1,5 +1,6 @@
 /* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
 #include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
@@ -193,21 +194,48 @@ static void choose_settle(const struct sweep *s, struct sweep_try *try, const st
 		try->settle_ns = ns;
 }
 
+/* In lock-step each event has that time; else they follow one another at once, with faults and without. */
+static int64_t pace_of(const struct sweep *s, const struct sweep_slot *slot)
+{
+	return s->runs.options.lockstep_ns ? s->runs.options.lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
+}
+
+int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err)
+{
+	const struct sweep_slot *slot = &s->runs.slot[at];
+	char *run;
+	int rc = sweep_run_read(&s->runs, at, ret, err);
+
+	if (rc)
+		return rc;
+	run = sweep_run_file(&s->runs, slot, "run");
+	rc = sweep_unseen_find(s->runs.options.tape, run, sweep_ground_of(s, slot->laid_over),
+		pace_of(s, slot) / 2, ret, err);
+	free(run);
+	if (rc)
+		sweep_answer_release(ret);
+	return rc;
+}
+
 /* Gives the try the verdict of its last run; returns what is to run then. */
 static enum sweep_stage judge_run(
 	const struct sweep *s, const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
+	enum sweep_verdict right = answer->unseen.count ? SWEEP_UNSEEN : SWEEP_FINE;
 	bool struck = answer->hits;
 
 	switch (slot->stage) {
 	case SWEEP_FIRST:
-		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
+		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : right;
 		return struck && differs ? SWEEP_AGAIN : SWEEP_OVER;
 	case SWEEP_AGAIN:
 		if (struck && differs && !was_quiet_enough(s, slot, answer))
 			return SWEEP_AGAIN;
-		try->verdict = struck && differs ? SWEEP_WRONG : s->quick ? SWEEP_FINE : SWEEP_UNSURE;
+		if (struck && differs)
+			try->verdict = SWEEP_WRONG;
+		else
+			try->verdict = s->quick || answer->unseen.count ? right : SWEEP_UNSURE;
 		return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
 	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
@@ -295,7 +323,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	struct sweep_answer answer;
 	struct buf differences;
 	size_t count;
-	int rc = sweep_run_read(&s->runs, at, &answer, err);
+	int rc = sweep_try_read(s, at, &answer, err);
 
 	s->ended++;
 	if (rc)
@@ -309,7 +337,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
 		sweep_run_remove(&s->runs, slot);
-	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED)
+	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_UNSEEN || try->verdict == SWEEP_NOT_REACHED)
 		forget_try(s, try);
 	s->healed += slot->broken.line && !slot->broken.is_told &&
 		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));

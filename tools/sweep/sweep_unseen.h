@@ -1,0 +1,20 @@
+/*
+ * sweep_unseen.h: what a program could not see in a run with a fault. A gap may hide an object from its first to its
+ * last moment, or a state that it has left again by the time the program looks. What the program had done about it
+ * without faults it does not do then, however well it is written, so that this is no mistake of its own.
+ */
+#ifndef TOOLS_SWEEP_UNSEEN_H
+#define TOOLS_SWEEP_UNSEEN_H
+
+#include "tools/sweep/sweep_answer.h"
+
+/* Of the effects that `ground` has and `answer` lacks, adds to answer->unseen the keys of those that answer to an event
+ * of which nothing could be seen in that run: of its object no version that still had what the event changed was the
+ * newest one shown for `pace_ns`, in a watch or a list, nor is the last one of the tape. Nothing if ground->is_exact does
+ * not hold. */
+int sweep_unseen_find(const char *tape, const char *run, const struct sweep_ground *ground, int64_t pace_ns,
+	struct sweep_answer *answer, struct err *err) MUST_CHECK;
+
+bool sweep_is_unseen(const struct sweep_answer *a, const char *key);
+
+#endif
