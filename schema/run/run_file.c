@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define READER_WAIT_MS 2000
+
 /* ---- the thread ---- */
 
 static int failed(struct run_file *f, struct err *err)
@@ -362,7 +364,16 @@ bool run_file_has_failed(struct run_file *f, struct err *ret)
 	return failed_once;
 }
 
-/* One file is left. */
+/* One file is left, unless somebody goes on reading it: then its log stays beside it, as while it was written. */
+static int finish(struct run_file *f, struct err *err)
+{
+	int rc;
+
+	sqlite3_busy_timeout(f->db, READER_WAIT_MS);
+	rc = exec(f, run_finish, err);
+	return rc && sqlite3_errcode(f->db) == SQLITE_BUSY ? 0 : rc;
+}
+
 int run_file_close(struct run_file *f, struct err *err)
 {
 	int rc = 0;
@@ -377,7 +388,7 @@ int run_file_close(struct run_file *f, struct err *err)
 	if (f->failure.code)
 		rc = err_set(err, f->failure.code, "%s", f->failure.text);
 	else
-		rc = exec(f, run_finish, err);
+		rc = finish(f, err);
 	run_file_release(f);
 	return rc;
 }

@@ -22,6 +22,7 @@ struct run_file {
 	pthread_mutex_t mutex; /* over what follows */
 	pthread_cond_t work, room;
 	struct buf filling; /* more than waiting_max only by one row */
+	bool is_first;      /* the row that is being put: the thread waits for one */
 	bool stop;
 	struct err failure; /* the first; code 0: none */
 };

@@ -13,15 +13,14 @@ static void begin_row(struct run_file *f, enum run_statement statement)
 		pthread_cond_wait(&f->room, &f->mutex);
 	if (f->failure.code)
 		buf_clear(&f->filling);
+	f->is_first = f->filling.len == 0;
 	if (buf_append(&f->filling, &byte, 1, NULL))
 		abort(); /* the maximum is SIZE_MAX */
 }
 
 static void end_row(struct run_file *f)
 {
-	bool first = f->filling.len < 4096, much = f->filling.len >= f->waiting_max / 2;
-
-	if (first || much)
+	if (f->is_first || f->filling.len >= f->waiting_max / 2)
 		pthread_cond_signal(&f->work);
 	pthread_mutex_unlock(&f->mutex);
 }

@@ -1,5 +1,6 @@
 """The run file: what a replay keeps of who asked for what, what was delivered, and how late; asked in SQL."""
 
+import contextlib
 import json
 import os
 import signal
@@ -30,7 +31,7 @@ class RunTest(Case):
 
     def ask(self, sql):
         """Rows of stock SQLite."""
-        with sqlite3.connect(self.path) as db:
+        with contextlib.closing(sqlite3.connect(self.path)) as db:
             return db.execute(sql).fetchall()
 
     def query(self, sql, *options, run=None):
@@ -153,12 +154,27 @@ class RunTest(Case):
         r.codes = (1,)
 
         deadline = time.monotonic() + DEADLINE_S
-        while "the replay goes on, nothing more is stored" not in r.stderr():  # without a pause: the disk must get full
+        while "the replay goes on, nothing more is stored" not in r.stderr():
             self.assertEqual(r.request("GET", "/api/v1/pods?x=" + "y" * 5000)[0], 200)
             self.assertLess(time.monotonic(), deadline)
         self.assertEqual(r.get("/api/v1/pods")[0], 200)
         self.assertEqual(r.stop(), 1)
         self.assertIn("kubetape replay: cannot write the run '%s'" % self.path, r.stderr())
+
+    def test_a_large_row_is_in_the_file_while_the_replay_goes_on(self):
+        r = self.begin()
+        self.assertEqual(r.request("GET", "/api/v1/pods?x=" + "y" * 5000)[0], 200)
+        self.wait_for_rows("SELECT request FROM requests WHERE length(path) > 5000", 1)
+
+    def test_a_reader_does_not_keep_a_run_from_its_end(self):
+        r = self.begin()
+        r.get("/version")
+        self.wait_for_rows("SELECT request FROM requests", 1)
+        with contextlib.closing(sqlite3.connect(self.path)) as db:
+            db.execute("BEGIN")
+            self.assertEqual(db.execute("SELECT count(*) FROM requests").fetchone(), (1,))
+            self.assertEqual(r.stop(), 0)
+        self.assertEqual(dict(self.ask("SELECT name, value FROM run"))["exit_code"], "0")
 
     def test_a_run_is_one_file_and_replaces_an_older_one(self):
         for agent in ("first", "second"):
