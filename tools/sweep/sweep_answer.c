@@ -111,7 +111,10 @@ static const char facts_sql[] =
 	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events'))),"
 	" (SELECT count(DISTINCT seq) FROM deliveries),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code'),"
-	" (SELECT min(time_ns)" STRIKES ")";
+	" (SELECT min(time_ns)" STRIKES "),"
+	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
+	"  AND w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
+	"  AND r.verb IN ('get', 'list', 'watch'))";
 
 struct reading {
 	struct sweep_answer *to;
@@ -232,6 +235,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
+	r->to->reads_back = v[13].integer;
 	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
 		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;

@@ -24,6 +24,7 @@ struct sweep_answer {
 	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
 	uint64_t delivered;           /* different events that watches were sent */
 	uint64_t absorbed;            /* writes that were not kept */
+	bool reads_back;              /* it asks for objects of a resource of which it has created some */
 	uint64_t hits;                /* what the first fault has struck */
 	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */

@@ -30,6 +30,7 @@ struct sweep {
 	struct sweep_measure asked; /* what --compare says */
 	struct sweep_shard shard;
 	struct sweep_ground plain, laid_over; /* laid_over: known when something is tried on it */
+	bool all_laid_over;                   /* everything is */
 	struct sweep_slot paced;              /* number 0: no run in lock-step */
 	struct sweep_positions positions;
 	struct sweep_try *tries;

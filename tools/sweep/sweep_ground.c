@@ -388,11 +388,13 @@ static int find_laid_over(struct sweep *s, struct buf *differences, struct err *
 	return rc > 0 && may_be_slower(s) ? find_laid_over_in_lockstep(s, why, differences, err) : rc;
 }
 
-/* Another answer, with what is written laid over the tape, unless nothing was absorbed or the user had a say.
- */
+/* Another answer, with what is written laid over the tape, unless nothing was absorbed or the user had a say. A program
+ * that asks for what it has created must find it, at every place. */
 int sweep_find_laid_over(struct sweep *s, struct err *err)
 {
-	bool needed = (s->patterns & OF_WRITES) && s->plain.answer.absorbed && !s->v->tried.writes.count;
+	bool reads_back = s->plain.answer.reads_back;
+	bool needed = ((s->patterns & OF_WRITES) || reads_back) && s->plain.answer.absorbed &&
+		      !s->v->tried.writes.count;
 	struct buf differences;
 	int rc;
 
@@ -407,6 +409,7 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 			stderr);
 		s->patterns &= ~OF_WRITES;
 	}
+	s->all_laid_over = s->laid_over.known && reads_back;
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }

@@ -443,7 +443,7 @@ static void find_coalesced(struct facts *f)
 		p->alike = of->alike;
 		p->turn = of->turn;
 		p->reached = of->reached;
-		p->laid_over = false;
+		p->laid_over = of->laid_over;
 	}
 }
 

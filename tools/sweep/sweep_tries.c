@@ -26,12 +26,14 @@ static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_ses
 
 static int find_unobserved(struct sweep *s, struct err *err)
 {
-	const struct sweep_slot first = {.number = 1};
+	const struct sweep_slot first = {.number = 1, .laid_over = s->all_laid_over};
 	struct sql_session *session = NULL;
 	int rc = open_run(s, &first, &session, err);
 
 	if (rc == 0)
 		rc = sweep_positions_find(session, &s->search, &s->positions, err);
+	for (size_t i = 0; i < s->positions.count; i++)
+		s->positions.items[i].laid_over = s->all_laid_over;
 	sql_session_close(session);
 	return rc;
 }
