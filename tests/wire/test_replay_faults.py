@@ -540,6 +540,18 @@ class NobodyTest(FaultCase):
         self.assertEqual(r.stop(), 3)
         self.assertIn("fault 'rule 1' was not reached: the replay ended at event 4 of 9, and until then no event matched", r.stderr())
 
+    def test_when_endpoints_were_triggered_is_no_difference_to_a_golden_run(self):
+        endpoints = {"version": "v1", "resource": "endpoints", "kind": "Endpoints", "namespaced": True}
+        golden = os.path.join(self.folder, "golden.run")
+        base = [KUBETAPE, "replay", self.tape(Tape().listed(endpoints, 20, [])), "--plain", "--speed", "max", "--write", "overlay"]
+        writing = """echo '{"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e", "annotations": {"%s": "%d"}}}' |
+            kubectl create --raw /api/v1/namespaces/default/endpoints -f - >&2"""
+        for name, code in (("endpoints.kubernetes.io/last-change-trigger-time", 0), ("example.com/when", 1)):
+            subprocess.run([*base, "--run", golden, "--", "sh", "-c", writing % (name, 1)], check=True, capture_output=True, timeout=60)
+            done = subprocess.run([*base, "--golden", golden, "--compare", "writes", "--", "sh", "-c", writing % (name, 2)],
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
     def test_difference_to_a_golden_run_comes_before_a_fault_that_struck_nobody(self):
         golden = os.path.join(self.folder, "golden.run")
         base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0"]

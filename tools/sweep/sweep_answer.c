@@ -4,7 +4,7 @@
  * Two programs that do their work well need not write the same things: who missed a state writes nothing
  * about it. So not the writes are compared, but what is left of them at the end: of each object the last
  * content, and nothing of objects that are gone by then, whether the tape deleted them or the program did.
- * Leases and Events do not count, nor do what the server fills in and the time of day.
+ * Leases and Events do not count, nor do what the server fills in, the time of day, and TRIGGER_TIME.
  */
 #include "tools/sweep/sweep.h"
 
@@ -17,6 +17,9 @@
 #include <time.h>
 
 #define EARLIER SWEEP_EARLIER
+
+/* When that happened which endpoints and their slices answer to: a cluster's latency is measured by it. */
+#define TRIGGER_TIME "endpoints.kubernetes.io/last-change-trigger-time"
 
 #define TIME_LEN  20               /* of 2026-01-02T03:04:05Z, but for the Z */
 #define AROUND_NS (120 * NS_PER_S) /* a time so near to the run is the time of day */
@@ -194,6 +197,14 @@ static void sort_tree(cJSON *tree)
 		sort_tree(child);
 }
 
+static void drop_trigger_time(cJSON *object)
+{
+	cJSON *meta = cJSON_GetObjectItemCaseSensitive(object, "metadata");
+
+	cJSON_DeleteItemFromObjectCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(meta, "annotations"), TRIGGER_TIME);
+}
+
 /* A program may create an object in one run and update it in another: the order of
  * members is not its work. */
 static char *normal_text(struct slice text)
@@ -205,6 +216,7 @@ static char *normal_text(struct slice text)
 	if (json_tree_parse(text, &tree, NULL))
 		return slice_dup(text);
 	buf_init(&out, LIMIT_DOCUMENT_BYTES);
+	drop_trigger_time(tree);
 	sort_tree(tree);
 	result = json_tree_print(tree, &out, NULL) == 0 ? slice_dup(buf_slice(&out)) : slice_dup(text);
 	buf_release(&out);
