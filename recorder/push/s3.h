@@ -25,6 +25,7 @@ struct s3_place {
 	char *bucket, *key;
 };
 bool s3_is_url(const char *text);
+/* ERR_USAGE for what is no such place, or names what cannot be a bucket. */
 int s3_place_parse(const char *url, struct s3_place *ret, struct err *err) MUST_CHECK;
 void s3_place_release(struct s3_place *p);
 

@@ -217,12 +217,24 @@ class Trouble(PushTest):
 
     def test_bad_words_are_usage_errors(self):
         self.refused("'/somewhere' is no place to push to, expected s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE", url="/somewhere", code=2)
-        self.refused("is no address of a server", url="s3://a b/x", code=2)
         for address in ("127.0.0.1:9000", "http://127.0.0.1:99999", "ftp://127.0.0.1"):
             self.refused(f"'{address}' is no address of a store, expected https://HOST[:PORT]", "--endpoint", address, code=2)
         self.refused("names no bucket", url="s3:///x", code=2)
         self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
         self.refused("bad name of a cluster '..': expected one without '/' that is not '.' or '..'", "--cluster", "..", code=2)
+
+
+    def test_what_cannot_be_the_name_of_a_bucket_is_a_usage_error(self):
+        for name in ("a b", "ab", "Tapes", "my_tapes", ".tapes", "tapes-", "tape\ts", "x" * 64, "täpes", "tapes:1", ".."):
+            with self.subTest(name):
+                self.refused(f"no bucket has a name like '{name}'".replace("\t", "\\t"), url=f"s3://{name}/x", code=2)
+                done = self.run_tape("info", f"s3://{name}/x", env=self.env())
+                self.assert_fails(done, 2, "expected 3 to 63 lower-case letters, digits, dots and hyphens, and a letter or a digit at both ends")
+        self.assertEqual(self.store.requests, [])
+
+    def test_a_bucket_of_any_legal_name_is_asked_for(self):
+        for name in ("abc", "a.b-c", "0-9", "x" * 63):
+            self.refused(f"the store has no bucket '{name}'", url=f"s3://{name}/x")
 
 
 class Identity(PushTest):
