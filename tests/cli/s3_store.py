@@ -248,7 +248,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Answers:
-    """A server that gives fixed answers to (method, path): what credentials are fetched from. Anything else is refused."""
+    """A server that gives fixed answers to (method, path), texts or functions that give one: what credentials are fetched from.
+    Anything else is refused."""
 
     def __init__(self, answers):
         self.seen, self.bodies = [], []
@@ -262,6 +263,7 @@ class Answers:
                 outer.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
                 outer.seen.append((self.command, self.path, self.headers))
                 text = answers.get((self.command, self.path))
+                text = text() if callable(text) else text
                 self.send_response(403 if text is None else 200)
                 self.end_headers()
                 self.wfile.write(b"<E><Code>InvalidIdentityToken</Code></E>" if text is None else text.encode())

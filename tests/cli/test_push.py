@@ -202,6 +202,21 @@ class Trouble(PushTest):
         done = self.push(code=1)
         self.assertRegex(done.stderr, "^kubetape push: .*the clock of this machine is (1h59m|2h00m) behind that of the store; set it right\n$")
 
+    def test_a_clock_that_is_off_is_told_where_the_answer_has_no_body(self):
+        self.store.fail("HEAD", "seg-", lambda: setattr(self.store, "ahead_s", -7200))
+        done = self.push(code=1)
+        self.assertRegex(done.stderr, "^kubetape push: cannot look at '.*seg-000001.db': the clock of this machine is (1h59m|2h00m) "
+                                      "ahead of that of the store; set it right\n$")
+
+    def test_a_clock_that_is_off_is_told_beside_another_reason(self):
+        self.store.ahead_s = 7200
+        self.store.fail("GET", "manifest", "AccessDenied")
+        self.assertRegex(self.push(code=1).stderr, "AccessDenied: .*; the credentials are those of the environment, "
+                                                   "and the clock of this machine is (1h59m|2h00m) behind that of the store\n$")
+        self.store.ahead_s = 600
+        self.store.fail("GET", "manifest", "AccessDenied")
+        self.assertNotIn("clock", self.push(code=1).stderr)
+
     def test_a_store_that_is_away_is_told(self):
         self.refused("no whole answer from 'http://127.0.0.1:1'", "--endpoint", "http://127.0.0.1:1", "--retry-for", "0")
 
@@ -284,6 +299,36 @@ class Identity(PushTest):
             self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys",
                         AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=self.file("token", "pod-token\n"))
             self.assertEqual(service.seen[0][2]["Authorization"], "pod-token")
+
+    def test_a_token_that_ends_in_the_middle_is_renewed_whatever_is_asked_then(self):
+        self.make_tape(os.path.join(self.dir, "three.tape"), segments(3))
+        for method, part in (("HEAD", "seg-000002"), ("PUT", "seg-000002"), ("PUT", "manifest"), ("GET", "manifest")):
+            with self.subTest(f"{method} {part}"):
+                self.tape, self.store.token = os.path.join(self.dir, "three.tape"), "first"
+                self.store.objects.clear()
+                self.store.fail(method, part, lambda: setattr(self.store, "token", "second"))
+                with Answers({("GET", "/keys"): lambda: json.dumps({**self.keys(), "Token": self.store.token})}) as service:
+                    self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys")
+                    self.assertEqual(len(service.seen), 2)
+
+    def test_a_token_that_is_changed_in_the_shared_file_is_read_again(self):
+        text = f"[default]\naws_access_key_id = AKIDTEST\naws_secret_access_key = {SECRET}\naws_session_token = "
+        path, self.store.token = self.file("credentials", text + "first\n"), "first"
+
+        def change():
+            self.store.token = "second"
+            self.file("credentials", text + "second\n")
+
+        self.store.fail("HEAD", "seg-", change)
+        self.pushes(AWS_SHARED_CREDENTIALS_FILE=path)
+
+    def test_a_token_that_has_ended_for_good_is_told(self):
+        self.store.token = "session"
+        self.store.fail("HEAD", "seg-", lambda: setattr(self.store, "token", "other"))
+        done = self.push(code=1, env={"AWS_SESSION_TOKEN": "session"})
+        self.assertRegex(done.stderr, "^kubetape push: cannot look at '.*seg-000001.db': the store says no \\(status 400: perhaps a session token has ended\\); "
+                                      "the credentials are those of the environment\n$")
+        self.assertEqual(self.store.count("HEAD"), 2)
 
     def test_of_the_instances_metadata(self):
         self.store.token = "session"
