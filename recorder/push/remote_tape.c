@@ -69,6 +69,15 @@ static int read_file(const char *folder, const char *name, struct buf *to, struc
 	return rc;
 }
 
+static struct remote *remote_new(struct slice folder)
+{
+	struct remote *r = xcalloc(1, sizeof(*r));
+
+	r->folder = slice_dup(folder);
+	pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
 static int remote_load(struct remote *r, struct err *err)
 {
 	struct buf text;
@@ -88,6 +97,13 @@ static int remote_load(struct remote *r, struct err *err)
 	return rc;
 }
 
+/* With the cache locked. Hides one of that folder that was added before, which stays for those that use it. */
+static void add_remote(struct remote *r)
+{
+	r->next = cache.remotes;
+	cache.remotes = r;
+}
+
 /* The tape of a folder, with the cache locked. */
 static int remote_of(struct slice folder, struct remote **ret, struct err *err)
 {
@@ -100,17 +116,37 @@ static int remote_of(struct slice folder, struct remote **ret, struct err *err)
 			return 0;
 		}
 	}
-	r = xcalloc(1, sizeof(*r));
-	r->folder = slice_dup(folder);
-	pthread_mutex_init(&r->lock, NULL);
+	r = remote_new(folder);
 	rc = remote_load(r, err);
 	if (rc) {
 		remote_free(r);
 		return rc;
 	}
-	r->next = cache.remotes;
-	cache.remotes = r;
+	add_remote(r);
 	*ret = r;
+	return 0;
+}
+
+/* From now on this process reads the tape of that manifest there, whatever others write into the folder. */
+static int remote_enter(const char *folder, const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, struct err *err)
+{
+	struct s3_options same = {.endpoint = options->endpoint,
+		.profile = options->profile,
+		.retry_ns = reading.retry_ns,
+		.waits = reading.waits};
+	struct remote *r = remote_new(slice_of(folder));
+	int rc = s3_open(&same, place->bucket, &r->store, err);
+
+	if (rc) {
+		remote_free(r);
+		return rc;
+	}
+	r->place = (struct s3_place){xstrdup(place->bucket), xstrdup(place->key)};
+	r->manifest = manifest_copy(m);
+	pthread_mutex_lock(&cache.lock);
+	add_remote(r);
+	pthread_mutex_unlock(&cache.lock);
 	return 0;
 }
 
@@ -230,9 +266,9 @@ static int make_root(struct err *err)
 /* ---- from a URL to a folder ---- */
 
 /* Tapes of different stores and places have different folders. */
-static int folder_of(const struct s3_place *p, char **ret, struct err *err)
+static int folder_of(const struct s3_options *options, const struct s3_place *p, char **ret, struct err *err)
 {
-	const char *endpoint = getenv("AWS_ENDPOINT_URL_S3");
+	const char *endpoint = options->endpoint ? options->endpoint : getenv("AWS_ENDPOINT_URL_S3");
 	char sum[S3_SUM_BYTES], *what;
 	int rc;
 
@@ -345,29 +381,67 @@ static int settle_place(struct s3 *s, struct s3_place *p, struct err *err)
 	return rc;
 }
 
-static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
+/* The folder for a tape: what other processes need in it, and its segments. */
+static int present_in(const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, char **ret_path, char **ret_note, struct err *err)
 {
-	char *folder = NULL, *tape = NULL, *key;
-	struct manifest m;
-	int rc = settle_place(s, p, err);
+	char *folder, *tape;
+	int rc = folder_of(options, place, &folder, err);
 
 	if (rc)
 		return rc;
-	key = xasprintf("%s%s" MANIFEST_NAME, p->key, *p->key ? "/" : "");
-	rc = manifest_read(s, key, &m, err);
+	tape = tape_folder(folder, m);
+	rc = note_place(folder, place, m, err);
+	rc = rc ? rc : remote_enter(folder, options, place, m, err);
+	rc = rc ? rc : lay_out(tape, m, ret_note, err);
+	free(folder);
+	if (rc)
+		free(tape);
+	else
+		*ret_path = tape;
+	return rc;
+}
+
+int remote_tape_present(const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, char **ret_path, struct err *err)
+{
+	char *note = NULL;
+	int rc = make_root(err);
+
+	rc = rc ? rc : present_in(options, place, m, ret_path, &note, err);
+	free(note);
+	return rc;
+}
+
+/* The one who has the tape can make a torn manifest anew. */
+static int read_manifest(struct s3 *s, const struct s3_place *p, struct manifest *ret, struct err *err)
+{
+	char *key = xasprintf("%s%s" MANIFEST_NAME, p->key, *p->key ? "/" : "");
+	struct err why;
+	int rc = manifest_read(s, key, ret, &why);
+
 	free(key);
+	if (rc == ERR_CORRUPT)
+		return err_set(err, rc,
+			"%s; 'kubetape push' of this tape, on the machine that records it, makes it anew",
+			why.text);
+	return rc ? err_copy(err, &why) : 0;
+}
+
+static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
+{
+	char *tape;
+	struct manifest m;
+	int rc = settle_place(s, p, err);
+
+	rc = rc ? rc : read_manifest(s, p, &m, err);
 	if (rc)
 		return rc;
-	rc = folder_of(p, &folder, err);
-	tape = rc ? NULL : tape_folder(folder, &m);
-	rc = rc ? rc : note_place(folder, p, &m, err);
-	rc = rc ? rc : lay_out(tape, &m, ret_note, err);
-	rc = rc ? rc : push_book_fetch(s, p->key, &m.book, tape, err);
-	if (!rc)
-		*ret_path = tape;
-	else
+	rc = present_in(&reading, p, &m, &tape, ret_note, err);
+	if (!rc && (rc = push_book_fetch(s, p->key, &m.book, tape, err)))
 		free(tape);
-	free(folder);
+	else if (!rc)
+		*ret_path = tape;
 	manifest_release(&m);
 	return rc;
 }

@@ -197,7 +197,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 entries[key if cut < 0 else key[:cut + 1]] = cut >= 0
         names = sorted(n for n in entries if n > values.get("continuation-token", ""))
         text = "".join(f"<CommonPrefixes><Prefix>{escape(n)}</Prefix></CommonPrefixes>" if entries[n] else
-                       f"<Contents><Key>{escape(n)}</Key><Size>{len(self.store.objects[n].body)}</Size></Contents>" for n in names[:PAGE])
+                       f"<Contents><Key>{escape(n)}</Key><Size>{len(self.store.objects[n].body)}</Size>"
+                       f"<ETag>{escape(self.store.objects[n].etag)}</ETag></Contents>" for n in names[:PAGE])
         if len(names) > PAGE:
             text += f"<NextContinuationToken>{escape(names[PAGE - 1])}</NextContinuationToken>"
         return 200, f"<ListBucketResult>{text}</ListBucketResult>".encode(), []

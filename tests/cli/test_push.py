@@ -5,7 +5,8 @@ import signal
 import subprocess
 import threading
 
-from s3_store import SECRET, Answers, S3Store
+from audit_log import request, write_log
+from s3_store import SECRET, Answers, S3Store, StoredObject
 from tapes import KUBETAPE, TapeTest, event, pod
 
 
@@ -146,6 +147,195 @@ class Push(PushTest):
                        input=(json.dumps(event(100, "ADDED", pod("late", "u-late", 900))) + "\n").encode())
         self.assertIn("pushed 1 segments", self.push().stdout)
         self.assert_stored()
+
+
+class Loss(PushTest):
+    """What becomes of the store's copy after it was pushed."""
+    rows = segments(4)
+
+    def key(self, part):
+        return self.store.keys(part)[0]
+
+    def torn(self, body):
+        """A pushed tape whose manifest is that; the manifest as it was."""
+        self.push()
+        before = self.manifest()
+        self.store.objects[self.key("manifest")] = StoredObject(body(self.store.objects[self.key("manifest")].body))
+        return before
+
+    def facts(self, manifest):
+        return [{k: v for k, v in s.items() if k != "pushed"} for s in manifest["segments"]]
+
+    def remove_here(self, *numbers):
+        for number in numbers:
+            os.remove(os.path.join(self.tape, f"seg-{number:06}.db"))
+
+    def assert_mended(self, before, done, code=0):
+        self.assertEqual(done.returncode, code)
+        self.assertRegex(done.stderr, "^kubetape push: 's3://tapes/prod/cluster=x/tape=[0-9a-f]+/manifest.json' was torn; "
+                                      "it is made anew from the [0-9]+ segments that the store has\n$")
+        self.assertEqual(self.facts(self.manifest()), self.facts(before))
+        self.assertTrue(self.manifest()["complete"])
+        self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 0)
+        self.assertEqual(self.push(code=code).stderr, "")
+
+    def test_a_torn_manifest_is_made_anew(self):
+        for name, body in (("empty", lambda b: b""), ("half", lambda b: b[:len(b) // 2]), ("all but the end", lambda b: b[:-3]),
+                           ("zeros", lambda b: b"\0" * len(b)), ("a page", lambda b: b"<html>no</html>"), ("of nothing", lambda b: b"{}"),
+                           ("senseless", lambda b: b.replace(b'"sha256": "', b'"sha256": "x'))):
+            with self.subTest(name):
+                self.store.objects.clear()
+                before = self.torn(body)
+                reader = self.run_tape("info", "s3://tapes/prod", env=self.env())
+                self.assert_fails(reader, 1, "'kubetape push' of this tape, on the machine that records it, makes it anew")
+                self.assertIn("manifest.json': it is no manifest of a tape", reader.stderr)
+                puts = self.store.count("PUT", "seg-")
+                self.assert_mended(before, self.push())
+                self.assertEqual(self.store.count("PUT", "seg-"), puts)
+
+    def test_a_manifest_that_is_made_anew_names_what_this_machine_no_longer_has(self):
+        before = self.torn(lambda b: b[:100])
+        self.remove_here(1, 2)
+        self.store.objects[self.key("seg-000002")].sha256 = ""  # a store that was copied
+        self.assert_mended(before, self.push())
+
+    def test_a_manifest_that_vanished_is_made_anew(self):
+        self.push()
+        before = self.manifest()
+        self.remove_here(1, 2)
+        del self.store.objects[self.key("manifest")]
+        self.push()
+        self.assertEqual(self.facts(self.manifest()), self.facts(before))
+
+    def test_a_manifest_that_is_made_anew_says_what_the_store_lacks(self):
+        self.torn(lambda b: b"")
+        self.remove_here(1, 2, 3)
+        del self.store.objects[self.key("seg-000002")]
+        self.push(code=3)
+        self.assertEqual([(s["first"], s["last"]) for s in self.manifest()["lost"]], [(2, 2)])
+        self.assertEqual([s["segment"] for s in self.manifest()["segments"]], [1, 3, 4])
+
+    def test_a_manifest_is_not_made_anew_from_what_is_damaged_and_not_here(self):
+        self.torn(lambda b: b"torn")
+        self.remove_here(1)
+        before = self.store.objects[self.key("seg-000001")].body
+        for body in (before[:5000], before[:-64] + bytes(64), b""):
+            self.store.objects[self.key("seg-000001")].body = body
+            self.assertRegex(self.push(code=1).stderr, "^kubetape push: cannot make 's3://tapes/prod/.*/manifest.json' anew: .*seg-000001.db.*; "
+                                                       "this machine no longer has that segment: move it away there and push again, the manifest will say that it is lost\n$")
+            self.assertEqual(self.store.objects[self.key("manifest")].body, b"torn")
+
+    def test_the_audit_book_stays_in_a_manifest_that_is_made_anew(self):
+        log = write_log(os.path.join(self.dir, "audit.log"), [request("create", pod("p0-1", "u0-1", 2), 1, user="alice")])
+        self.assertEqual(self.run_tape("audit", self.tape, log).returncode, 0)
+        before = self.torn(lambda b: b[:-10])
+        os.remove(os.path.join(self.tape, "audit.sqlite"))
+        torn = self.store.objects[self.key("manifest")]
+        for sum_ in (before["audit"]["sha256"], ""):
+            self.store.objects[self.key("manifest")], self.store.objects[self.key("audit.sqlite")].sha256 = torn, sum_
+            self.push()
+            self.assertEqual(self.manifest()["audit"], before["audit"])
+
+    def test_a_manifest_of_a_later_program_is_let_be(self):
+        self.torn(lambda b: b.replace(b'"manifest": 1', b'"manifest": 2'))
+        before = self.store.objects[self.key("manifest")].body
+        self.refused("the manifest is of version 2, this program knows 1")
+        self.assertEqual(self.store.objects[self.key("manifest")].body, before)
+
+    def test_killed_while_a_manifest_is_made_anew_it_is_repeated_without_harm(self):
+        before = self.torn(lambda b: b[:50])
+        self.remove_here(1, 2)
+        torn, methods = self.store.objects[self.key("manifest")], ("GET", "HEAD", "PUT")
+        for count in range(24):
+            process = subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod"], env=self.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+            def strike(process=process):
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+
+            with self.store.lock:
+                self.store.objects[self.key("manifest")] = torn
+                self.store.faults = [(methods[count % 3], "", lambda: None)] * (count // 3) + [(methods[count % 3], "", strike)]
+            process.wait(timeout=60)
+            self.store.faults = []
+            body = self.store.objects[self.key("manifest")].body
+            if body != torn.body:
+                self.assertEqual(self.facts(json.loads(body)), self.facts(before))
+        self.store.objects[self.key("manifest")] = torn
+        self.assert_mended(before, self.push())
+
+    def lose(self, part, change):
+        key = self.key(part)
+        there = self.store.objects[key]
+        body = change(there.body)
+        if body is None:
+            del self.store.objects[key]
+        else:
+            self.store.objects[key] = StoredObject(body, there.sha256 if len(body) != len(there.body) else "other")
+
+    changes = (("has [0-9]+ bytes in the store, expected [0-9]+", lambda b: b[:5000]),
+               ("has 0 bytes in the store, expected [0-9]+", lambda b: b""),
+               ("is gone from the store", lambda b: None),
+               ("was changed in the store: its sum is 'other', expected '[0-9a-f]{16}'", lambda b: b[:9000] + b"x" + b[9001:]))
+
+    def test_what_was_changed_in_the_store_is_pushed_again(self):
+        self.push("--part-size", "16K")
+        for size in ("64M", "16K"):
+            for words, change in self.changes:
+                with self.subTest(words, size=size):
+                    self.lose("seg-000002", change)
+                    self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 1)
+                    done = self.push("--part-size", size)
+                    self.assertRegex(done.stderr, f"^kubetape push: 's3://tapes/prod/.*/seg-000002.db' {words}; pushing it again\n$")
+                    self.assertIn("pushed 1 segments", done.stdout)
+                    self.assert_stored()
+                    self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 0)
+
+    def test_what_was_changed_in_the_store_and_is_not_here_is_told(self):
+        self.push()
+        self.remove_here(1, 2)
+        for words, change in self.changes:
+            with self.subTest(words):
+                there, key = self.store.objects[self.key("seg-000002")], self.key("seg-000002")
+                self.lose("seg-000002", change)
+                done = self.push(code=3)
+                self.assertRegex(done.stderr, f"seg-000002.db' {words}; this machine no longer has it, and cannot push it again\n$")
+                self.assertIn("it lacks 1 segments that are not here any more", done.stdout)
+                self.assertEqual(len(self.manifest()["segments"]), 4)
+                self.store.objects[key] = there
+        self.push()
+
+    def test_another_tape_in_its_place_is_not_overwritten(self):
+        self.push()
+        self.lose("seg-000002", lambda b: b[:5000])
+        key = self.key("manifest")
+        self.store.objects[key] = StoredObject(self.store.objects[key].body.replace(self.manifest()["segments"][1]["sha256"].encode(), b"0" * 64))
+        self.store.objects[self.key("seg-000002")].sha256 = "0" * 64
+        self.assertIn("the store has another", self.push(code=1).stderr)
+
+    def test_a_look_at_what_the_store_has_is_one_list_whatever_the_number_of_segments(self):
+        self.push()
+        before = len(self.store.requests)
+        self.push()
+        methods = [m for m, _, _ in self.store.requests[before:]]
+        self.assertEqual((methods.count("HEAD"), methods.count("PUT")), (0, 0))
+
+    def test_a_manifest_of_an_older_program_is_compared_segment_by_segment(self):
+        self.push()
+        key, manifest = self.key("manifest"), self.manifest()
+        for segment in manifest["segments"]:
+            del segment["etag"]
+        self.store.objects[key] = StoredObject(json.dumps(manifest).encode())
+        before = self.store.count("HEAD")
+        self.push()
+        self.assertEqual(self.store.count("HEAD"), before + 4)
+
+    def test_a_store_that_lists_nothing_is_asked_for_each_segment(self):
+        self.push()
+        self.store.fail("GET", "", "AccessDenied")
+        self.store.fail("GET", "manifest", lambda: None)
+        self.store.faults.reverse()
+        self.assertEqual(self.push().stderr, "")
 
 
 class Trouble(PushTest):

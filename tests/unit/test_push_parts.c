@@ -109,14 +109,15 @@ END_TEST
 
 START_TEST(manifest_parse__refuses_what_is_none)
 {
-	static const char *const texts[] = {"", "{}", "[]", "{\"manifest\": 2}",
+	static const char *const texts[] = {"", "{}", "[]", "{\"manifest\": 1",
 		"{\"manifest\": 1, \"segments\": [{}]}",
 		"{\"manifest\": 1, \"segments\": [{\"segment\": 1, \"sha256\": \"../x\", \"digest\": \"" DIGEST
 		"\"}]}"};
 	struct manifest m;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		ck_assert_int_eq(manifest_parse(slice_of(texts[i]), &m, NULL), ERR_PROTOCOL);
+		ck_assert_int_eq(manifest_parse(slice_of(texts[i]), &m, NULL), ERR_CORRUPT);
+	ck_assert_int_eq(manifest_parse(slice_of("{\"manifest\": 2}"), &m, NULL), ERR_PROTOCOL);
 }
 END_TEST
 
