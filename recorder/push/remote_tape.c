@@ -21,6 +21,7 @@
 #define HASH_DIGITS 16
 #define TRIM_EVERY  (256u << 20) /* bytes fetched */
 #define NAMED_MAX   5
+#define TAPE_ENDING ".tape"
 
 /* Short waits are no news. */
 static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
@@ -288,7 +289,7 @@ static char *tape_folder(const char *folder, const struct manifest *m)
 	bool is_safe =
 		*m->name && *m->name != '.' && strlen(m->name) < 200 && m->name[strspn(m->name, safe)] == 0;
 
-	return xasprintf("%s/%s.tape", folder, is_safe ? m->name : "tape");
+	return xasprintf("%s/%s" TAPE_ENDING, folder, is_safe ? m->name : "tape");
 }
 
 /* Readers want segments without holes between them: those from the last hole on. */
@@ -462,6 +463,50 @@ int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struc
 	if (rc)
 		err_copy(err, &why);
 	return rc == 0 || rc == ERR_USAGE ? rc : err_prefix(err, rc, "cannot read '%s'", url);
+}
+
+/* The tape's folder, FOLDER/NAME.tape, at the front of a text; 0: it is not there. */
+static size_t folder_length(const char *text, const struct remote *r)
+{
+	size_t len = strlen(r->folder);
+	const char *end;
+
+	if (strncmp(text, r->folder, len) != 0 || text[len] != '/')
+		return 0;
+	end = strstr(text + len, TAPE_ENDING);
+	return end ? (size_t)(end - text) + strlen(TAPE_ENDING) : 0;
+}
+
+static const struct remote *remote_at(const char *text, size_t *ret_length)
+{
+	const struct remote *r = cache.remotes;
+
+	while (r && !(*ret_length = folder_length(text, r)))
+		r = r->next;
+	return r;
+}
+
+char *remote_tape_words(const char *text)
+{
+	struct buf words;
+	char *copy;
+	size_t len;
+	int rc = 0;
+
+	buf_init(&words, LIMIT_DOCUMENT_BYTES);
+	pthread_mutex_lock(&cache.lock);
+	while (*text && !rc) {
+		const struct remote *r = *text == '/' ? remote_at(text, &len) : NULL;
+
+		rc = r ? buf_printf(&words, NULL, "%s%s%s%s", S3_SCHEME, r->place.bucket,
+				 *r->place.key ? "/" : "", r->place.key)
+		       : buf_append(&words, text, 1, NULL);
+		text += r ? len : 1;
+	}
+	pthread_mutex_unlock(&cache.lock);
+	copy = slice_dup(buf_slice(&words));
+	buf_release(&words);
+	return copy;
 }
 
 int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),

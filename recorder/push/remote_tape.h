@@ -20,6 +20,9 @@ int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struc
 int remote_tape_present(const struct s3_options *options, const struct s3_place *place,
 	const struct manifest *m, char **ret_path, struct err *err) MUST_CHECK;
 
+/* A sentence in which such folders are called by the URLs that they stand for; the caller frees. */
+char *remote_tape_words(const char *text);
+
 /* The URL of each tape there or below; non-zero of `each` ends the walk and is returned. */
 int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),
 	void *context, struct err *err) MUST_CHECK;

@@ -178,6 +178,25 @@ class Trouble(RemoteTest):
         self.store.objects[key].body = bytes(body)
         self.assertRegex(self.query(code=1).stderr, "^kubetape query: .*page [0-9]+ of .*seg-000001.db' is damaged where it was fetched from\n$")
 
+    def test_messages_name_the_place_in_the_store_and_never_the_cache(self):
+        key = self.store.keys("seg-000001")[0]
+        url, sql = f"s3://tapes/{key}", "SELECT sum(length(object)) FROM events"
+        body = bytearray(self.store.objects[key].body)
+        body[len(body) // 2] ^= 1
+        self.store.objects[key].body = bytes(body)
+        for words in (["query", "s3://tapes/prod", sql], ["query", "--tapes", "s3://tapes", sql], ["verify", "s3://tapes/prod"],
+                      ["events", "s3://tapes/prod"], ["recover", "s3://tapes/prod", "-o", os.path.join(self.dir, "y.tape")]):
+            with self.subTest(words):
+                done = self.run_remote(*words, code=1)
+                self.assertIn(f"of '{url}' is damaged where it was fetched from", done.stdout + done.stderr)
+                self.assertNotIn(self.cache, done.stdout + done.stderr)
+        shutil.rmtree(self.cache)
+        del self.store.objects[key]
+        done = self.run_remote("query", "--tapes", "s3://tapes", sql, code=1)
+        self.assert_fails(done, 1, f"kubetape query: '{os.path.dirname(url)}': cannot open '{url}': cannot read '{url}': there is no such object")
+        done = self.run_remote("replay", "s3://tapes/prod", "--exit-at-end", "--speed", "max", "--wait-watchers", "0", code=1)
+        self.assertNotIn(self.cache, done.stdout + done.stderr)
+
     def test_bytes_that_were_changed_in_the_cache_are_fetched_again(self):
         self.query()
         path = self.cached_files()[0]
