@@ -4,11 +4,10 @@
 #include "recorder/push/push_book.h"
 #include "recorder/push/remote_cache.h"
 #include "recorder/push/remote_find.h"
+#include "recorder/push/remote_folder.h"
 #include "schema/base/clock.h"
-#include "schema/base/config_file.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
-#include "schema/base/out_file.h"
 #include "schema/tape/fetched.h"
 #include "schema/tape/format.h"
 
@@ -18,10 +17,8 @@
 #include <stdlib.h>
 
 #define RETRY_NS    (60 * NS_PER_S)
-#define HASH_DIGITS 16
 #define TRIM_EVERY  (256u << 20) /* bytes fetched */
 #define NAMED_MAX   5
-#define TAPE_ENDING ".tape"
 
 /* Short waits are no news. */
 static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
@@ -44,7 +41,8 @@ struct remote {
 };
 
 static struct {
-	char *root; /* NULL without one */
+	_Atomic(char *) root; /* NULL without one; texts stay until the process ends */
+	bool is_spare, is_told;
 	pthread_mutex_t lock;
 	struct remote *remotes;
 	uint64_t fetched_bytes; /* since the cache was last trimmed */
@@ -61,15 +59,6 @@ static void remote_free(struct remote *r)
 	free(r);
 }
 
-static int read_file(const char *folder, const char *name, struct buf *to, struct err *err)
-{
-	char *path = xasprintf("%s/%s", folder, name);
-	int rc = read_config_file(path, to, err);
-
-	free(path);
-	return rc;
-}
-
 static struct remote *remote_new(struct slice folder)
 {
 	struct remote *r = xcalloc(1, sizeof(*r));
@@ -81,21 +70,9 @@ static struct remote *remote_new(struct slice folder)
 
 static int remote_load(struct remote *r, struct err *err)
 {
-	struct buf text;
-	char *url;
-	int rc;
+	int rc = remote_folder_read(r->folder, &r->place, &r->manifest, err);
 
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = read_file(r->folder, "place", &text, err);
-	url = slice_dup(buf_slice(&text));
-	rc = rc ? rc : s3_place_parse(url, &r->place, err);
-	buf_clear(&text);
-	rc = rc ? rc : read_file(r->folder, MANIFEST_NAME, &text, err);
-	rc = rc ? rc : manifest_parse(buf_slice(&text), &r->manifest, err);
-	rc = rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
-	free(url);
-	buf_release(&text);
-	return rc;
+	return rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
 }
 
 /* With the cache locked. Hides one of that folder that was added before, which stays for those that use it. */
@@ -154,13 +131,14 @@ static int remote_enter(const char *folder, const struct s3_options *options, co
 /* ROOT/HASH/NAME.tape/seg-000001.db: the folder ROOT/HASH, and the segment's number. */
 static bool split_path(const char *path, struct slice *ret_folder, uint32_t *ret_number)
 {
-	size_t root = cache.root ? strlen(cache.root) : 0;
+	const char *in = cache.root;
+	size_t root = in ? strlen(in) : 0;
 	const char *hash = path + root + 1, *tape, *name = strrchr(path, '/');
 
-	if (!root || strncmp(path, cache.root, root) != 0 || path[root] != '/')
+	if (!root || strncmp(path, in, root) != 0 || path[root] != '/')
 		return false;
 	tape = strchr(hash, '/');
-	if (!tape || tape - hash != HASH_DIGITS || !name || name == tape)
+	if (!tape || tape - hash != REMOTE_HASH_DIGITS || !name || name == tape)
 		return false;
 	*ret_folder = (struct slice){path, (size_t)(tape - path)};
 	return sscanf(name, "/" FORMAT_SEALED_NAME, ret_number) == 1;
@@ -235,12 +213,42 @@ static int on_fetch(
 	return rc;
 }
 
+/* The disk of the cache is full, or fails: reading goes on. */
+static void on_unkept(void *context, const struct err *why)
+{
+	bool is_told;
+
+	(void)context;
+	pthread_mutex_lock(&cache.lock);
+	is_told = cache.is_told;
+	cache.is_told = true;
+	pthread_mutex_unlock(&cache.lock);
+	if (!is_told)
+		log_warn(
+			"the cache '%s' takes nothing more (%s); what is fetched is not kept; " REMOTE_CACHE_VARIABLE
+			" names another folder",
+			cache.root, why->text);
+}
+
+static void use_root(char *root)
+{
+	static const struct fetched_source source = {.find = on_find, .fetch = on_fetch, .unkept = on_unkept};
+	char *before = cache.root;
+
+	if (before && strcmp(before, root) == 0) {
+		free(root);
+		return;
+	}
+	cache.root = root;
+	fetched_set_source(&source);
+}
+
 void remote_tape_init(void)
 {
-	static const struct fetched_source source = {.find = on_find, .fetch = on_fetch};
+	char *root;
 
-	if (!cache.root && remote_cache_root(&cache.root, NULL) == 0)
-		fetched_set_source(&source);
+	if (remote_cache_root(&root, NULL) == 0)
+		use_root(root);
 }
 
 /* Only a folder that is there has its real name. */
@@ -250,104 +258,21 @@ static int make_root(struct err *err)
 	uint64_t size;
 	int rc = remote_cache_size(&size, err);
 
-	rc = rc ? rc : remote_cache_root(&root, err);
+	if (rc || cache.is_spare)
+		return rc;
+	rc = remote_cache_root(&root, err);
 	if (rc)
 		return rc;
 	rc = remote_cache_make(root, err);
 	free(root);
 	if (rc)
 		return rc;
-	free(cache.root);
-	cache.root = NULL;
 	remote_tape_init();
 	remote_cache_trim(cache.root);
 	return 0;
 }
 
 /* ---- from a URL to a folder ---- */
-
-/* Tapes of different stores and places have different folders. */
-static int folder_of(const struct s3_options *options, const struct s3_place *p, char **ret, struct err *err)
-{
-	const char *endpoint = options->endpoint ? options->endpoint : getenv("AWS_ENDPOINT_URL_S3");
-	char sum[S3_SUM_BYTES], *what;
-	int rc;
-
-	endpoint = endpoint ? endpoint : getenv("AWS_ENDPOINT_URL");
-	what = xasprintf("%s\n%s\n%s", endpoint ? endpoint : "", p->bucket, p->key);
-	rc = s3_sum_of(slice_of(what), sum, err);
-	free(what);
-	if (!rc)
-		*ret = xasprintf("%s/%.*s", cache.root, HASH_DIGITS, sum);
-	return rc;
-}
-
-/* A name that is safe as a file's. */
-static char *tape_folder(const char *folder, const struct manifest *m)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	bool is_safe =
-		*m->name && *m->name != '.' && strlen(m->name) < 200 && m->name[strspn(m->name, safe)] == 0;
-
-	return xasprintf("%s/%s" TAPE_ENDING, folder, is_safe ? m->name : "tape");
-}
-
-/* Readers want segments without holes between them: those from the last hole on. */
-static size_t first_of_run(const struct manifest *m)
-{
-	size_t first = m->segment_count;
-
-	while (first &&
-		(first == m->segment_count || m->segments[first - 1].number + 1 == m->segments[first].number))
-		first--;
-	return first;
-}
-
-static int lay_out(const char *tape, const struct manifest *m, char **ret_note, struct err *err)
-{
-	size_t first = first_of_run(m);
-	int rc = remote_cache_make(tape, err);
-
-	if (!rc && !m->segment_count)
-		return err_set(err, ERR_NOT_FOUND, "the manifest names no segment yet");
-	for (size_t i = first; i < m->segment_count && !rc; i++) {
-		char *path = xasprintf("%s/" FORMAT_SEALED_NAME, tape, m->segments[i].number);
-
-		rc = remote_cache_file(path, m->segments[i].bytes, err);
-		free(path);
-	}
-	if (!rc && first)
-		*ret_note = xasprintf("the store lacks segments before %u: the tape is read from there on, "
-				      "what came before is not shown",
-			m->segments[first].number);
-	return rc;
-}
-
-static int write_file(const char *folder, const char *name, struct slice text, struct err *err)
-{
-	char *path = xasprintf("%s/%s", folder, name);
-	int rc = out_file_write(path, text, err);
-
-	free(path);
-	return rc;
-}
-
-/* What the folder needs so that other processes find the rest. */
-static int note_place(const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err)
-{
-	char *url = xasprintf("%s%s/%s", S3_SCHEME, p->bucket, p->key);
-	struct buf json;
-	int rc;
-
-	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	rc = remote_cache_make(folder, err);
-	rc = rc ? rc : manifest_format(m, &json, err);
-	rc = rc ? rc : write_file(folder, MANIFEST_NAME, buf_slice(&json), err);
-	rc = rc ? rc : write_file(folder, "place", slice_of(url), err);
-	buf_release(&json);
-	free(url);
-	return rc;
-}
 
 static int refuse_many(const struct s3_place *p, const struct remote_places *found, struct err *err)
 {
@@ -382,35 +307,96 @@ static int settle_place(struct s3 *s, struct s3_place *p, struct err *err)
 	return rc;
 }
 
-/* The folder for a tape: what other processes need in it, and its segments. */
-static int present_in(const struct s3_options *options, const struct s3_place *place,
-	const struct manifest *m, char **ret_path, char **ret_note, struct err *err)
+struct presented {
+	const struct s3_options *options;
+	const struct s3_place *place;
+	const struct manifest *manifest;
+	struct s3 *store; /* that has its audit book; NULL: none is wanted */
+	char *path, *note;
+};
+
+/* The folder for a tape: what other processes need in it, its segments and its audit book. */
+static int present_in(struct presented *p, struct err *err)
 {
-	char *folder, *tape;
-	int rc = folder_of(options, place, &folder, err);
+	const struct manifest *m = p->manifest;
+	char *folder, *tape, *note = NULL;
+	int rc = remote_folder_of(cache.root, p->options, p->place, &folder, err);
 
 	if (rc)
 		return rc;
-	tape = tape_folder(folder, m);
-	rc = note_place(folder, place, m, err);
-	rc = rc ? rc : remote_enter(folder, options, place, m, err);
-	rc = rc ? rc : lay_out(tape, m, ret_note, err);
+	tape = remote_folder_tape(folder, m);
+	rc = remote_folder_note(folder, p->place, m, err);
+	rc = rc ? rc : remote_enter(folder, p->options, p->place, m, err);
+	rc = rc ? rc : remote_folder_lay_out(tape, m, &note, err);
+	if (!rc && p->store)
+		rc = push_book_fetch(p->store, p->place->key, &m->book, tape, err);
 	free(folder);
-	if (rc)
+	if (rc) {
 		free(tape);
-	else
-		*ret_path = tape;
-	return rc;
+		free(note);
+		return rc;
+	}
+	p->path = tape;
+	p->note = note;
+	return 0;
+}
+
+static bool is_trouble_of_cache(int rc)
+{
+	return rc == ERR_IO || rc == ERR_NO_SPACE;
+}
+
+static int present_in_spare(struct presented *p, const struct err *why, struct err *err)
+{
+	int rc = ERR_IO;
+	char *folder;
+
+	for (unsigned i = 0; i < REMOTE_CACHE_SPARES && is_trouble_of_cache(rc); i++) {
+		if ((rc = remote_cache_spare(i, &folder, err)))
+			continue;
+		use_root(folder);
+		cache.is_spare = true;
+		rc = present_in(p, err);
+	}
+	if (rc && !is_trouble_of_cache(rc))
+		return rc;
+	if (rc)
+		return err_set(err, rc,
+			"no folder takes what is fetched, " REMOTE_CACHE_VARIABLE
+			" names another one: %.400s",
+			why->text);
+	log_warn("%s; until this command ends, '%s' is the cache; " REMOTE_CACHE_VARIABLE
+		 " names another folder",
+		why->text, cache.root);
+	return 0;
+}
+
+/* Where the cache is of no use, as on a disk that is full or cannot be written, reading goes on with another one. */
+static int present(struct presented *p, struct err *err)
+{
+	struct err why;
+	int rc;
+
+	if (!p->manifest->segment_count)
+		return err_set(err, ERR_FAILED, "the manifest names no segment yet");
+	rc = make_root(&why);
+	if (rc == ERR_NOT_FOUND)
+		rc = ERR_IO; /* no folder at all */
+	rc = rc ? rc : present_in(p, &why);
+	if (is_trouble_of_cache(rc) && !cache.is_spare)
+		return present_in_spare(p, &why, err);
+	return rc ? err_copy(err, &why) : 0;
 }
 
 int remote_tape_present(const struct s3_options *options, const struct s3_place *place,
 	const struct manifest *m, char **ret_path, struct err *err)
 {
-	char *note = NULL;
-	int rc = make_root(err);
+	struct presented p = {options, place, m, NULL, NULL, NULL};
+	int rc = present(&p, err);
 
-	rc = rc ? rc : present_in(options, place, m, ret_path, &note, err);
-	free(note);
+	free(p.note);
+	if (!rc)
+		*ret_path = p.path;
 	return rc;
 }
 
@@ -431,20 +417,22 @@ static int read_manifest(struct s3 *s, const struct s3_place *p, struct manifest
 
 static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
 {
-	char *tape;
 	struct manifest m;
+	struct presented found = {&reading, p, &m, s, NULL, NULL};
 	int rc = settle_place(s, p, err);
 
 	rc = rc ? rc : read_manifest(s, p, &m, err);
 	if (rc)
 		return rc;
-	rc = present_in(&reading, p, &m, &tape, ret_note, err);
-	if (!rc && (rc = push_book_fetch(s, p->key, &m.book, tape, err)))
-		free(tape);
-	else if (!rc)
-		*ret_path = tape;
+	rc = present(&found, err);
 	manifest_release(&m);
-	return rc;
+	if (rc)
+		return rc;
+	*ret_path = found.path;
+	*ret_note = found.note;
+	if (cache.is_spare) /* for programs that this one starts */
+		setenv(REMOTE_CACHE_VARIABLE, cache.root, true);
+	return 0;
 }
 
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err)
@@ -456,7 +444,6 @@ int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struc
 
 	*ret_note = NULL;
 	rc = rc ? rc : s3_open(&reading, place.bucket, &s, &why);
-	rc = rc ? rc : make_root(&why);
 	rc = rc ? rc : resolve_in(s, &place, ret_path, ret_note, &why);
 	s3_close(s);
 	s3_place_release(&place);
@@ -473,8 +460,8 @@ static size_t folder_length(const char *text, const struct remote *r)
 
 	if (strncmp(text, r->folder, len) != 0 || text[len] != '/')
 		return 0;
-	end = strstr(text + len, TAPE_ENDING);
-	return end ? (size_t)(end - text) + strlen(TAPE_ENDING) : 0;
+	end = strstr(text + len, REMOTE_TAPE_ENDING);
+	return end ? (size_t)(end - text) + strlen(REMOTE_TAPE_ENDING) : 0;
 }
 
 static const struct remote *remote_at(const char *text, size_t *ret_length)

@@ -24,10 +24,13 @@ struct fetched_source {
 	/* Appends that many bytes of it. Called by several threads. */
 	int (*fetch)(void *context, const char *path, uint64_t offset, size_t bytes, struct buf *to,
 		struct err *err);
+	/* The file cannot be written, because of that: what is fetched from now on is read and not kept. Called by several
+	 * threads, again and again. */
+	void (*unkept)(void *context, const struct err *why);
 	void *context;
 };
 
-/* To be called once, before any tape is opened. The source is borrowed for the life of the process. */
+/* To be called before any tape is opened. The source is borrowed for the life of the process. */
 void fetched_set_source(const struct fetched_source *source);
 
 /* Whether that file's holes are filled as it is read. */

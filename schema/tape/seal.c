@@ -425,3 +425,31 @@ int seal_load(int fd, const char *path, const char *digest_hex, struct seal_sums
 	*ret = s;
 	return 0;
 }
+
+int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const char *digest_hex,
+	struct seal_sums *ret, struct err *err)
+{
+	const uint8_t *footer;
+	struct seal_sums s;
+	int rc;
+
+	if (tail.len < SEAL_FOOTER_BYTES || file_bytes < tail.len)
+		return refuse_short(path, file_bytes, err);
+	footer = (const uint8_t *)tail.ptr + tail.len - SEAL_FOOTER_BYTES;
+	rc = check_footer(footer, path, file_bytes, err);
+	if (rc)
+		return rc;
+	s = (struct seal_sums){
+		seal_get_u64(footer + FOOTER_PAGES), seal_get_u64(footer + FOOTER_PAGE_BYTES), NULL};
+	if (8 * s.pages + SEAL_FOOTER_BYTES > tail.len)
+		return refuse_short(path, file_bytes, err);
+	s.sums = xmalloc(8 * s.pages);
+	memcpy(s.sums, footer - 8 * s.pages, 8 * s.pages);
+	rc = check_sums(footer, &s, path, digest_hex, err);
+	if (rc) {
+		seal_release(&s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}

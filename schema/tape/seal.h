@@ -60,6 +60,9 @@ uint64_t seal_tail_bytes(struct slice end, uint64_t file_bytes);
 /* Reads the checksums, and checks them against the footer and the expected digest of the file. */
 int seal_load(
 	int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err) MUST_CHECK;
+/* The same from the bytes that the file ends with, as seal_tail_bytes counts them. */
+int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const char *digest_hex,
+	struct seal_sums *ret, struct err *err) MUST_CHECK;
 void seal_release(struct seal_sums *s);
 
 #endif
