@@ -120,7 +120,8 @@ static int write_file(const char *folder, const char *name, struct slice text, s
 }
 
 /* What the folder needs so that other processes find the rest. */
-int remote_folder_note(const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err)
+int remote_folder_note(
+	const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err)
 {
 	char *url = xasprintf("%s%s/%s", S3_SCHEME, p->bucket, p->key);
 	struct buf json;

@@ -13,8 +13,8 @@ int remote_folder_of(const char *root, const struct s3_options *options, const s
 char *remote_folder_tape(const char *folder, const struct manifest *m);
 
 /* Makes ROOT/HASH, with what other processes need to find the rest. */
-int remote_folder_note(const char *folder, const struct s3_place *p, const struct manifest *m,
-	struct err *err) MUST_CHECK;
+int remote_folder_note(
+	const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err) MUST_CHECK;
 /* What is in it then; on failure the caller releases what there is. */
 int remote_folder_read(const char *folder, struct s3_place *ret_place, struct manifest *ret_manifest,
 	struct err *err) MUST_CHECK;

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS    (60 * NS_PER_S)
-#define TRIM_EVERY  (256u << 20) /* bytes fetched */
-#define NAMED_MAX   5
+#define RETRY_NS   (60 * NS_PER_S)
+#define TRIM_EVERY (256u << 20) /* bytes fetched */
+#define NAMED_MAX  5
 
 /* Short waits are no news. */
 static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
@@ -159,7 +159,7 @@ static int find_segment(
 	if (rc)
 		return rc;
 	*ret = manifest_find(&(*ret_remote)->manifest, number);
-	return *ret != NULL;
+	return *ret ? 1 : err_set(err, ERR_NOT_FOUND, "'%s' is not in the manifest", path);
 }
 
 static int on_find(void *context, const char *path, struct fetched_segment *ret, struct err *err)

@@ -48,6 +48,13 @@ bool fetched_is(const char *path)
 	return source && source->find(source->context, path, &segment, NULL) > 0;
 }
 
+bool fetched_is_stray(const char *path)
+{
+	struct fetched_segment segment;
+
+	return source && source->find(source->context, path, &segment, NULL) == ERR_NOT_FOUND;
+}
+
 int fetched_take_error(struct err *err)
 {
 	int rc = last_error.code ? err_copy(err, &last_error) : 0;

@@ -19,7 +19,8 @@ struct fetched_segment {
 };
 
 struct fetched_source {
-	/* 1 if the file at that path is one that is fetched: a file of that size is there then. 0 if it is not. */
+	/* 1 if the file at that path is one that is fetched: a file of that size is there then. 0 if it is not. ERR_NOT_FOUND if
+	 * its folder is a tape's that is fetched, and the tape does not have it. */
 	int (*find)(void *context, const char *path, struct fetched_segment *ret, struct err *err);
 	/* Appends that many bytes of it. Called by several threads. */
 	int (*fetch)(void *context, const char *path, uint64_t offset, size_t bytes, struct buf *to,
@@ -35,6 +36,9 @@ void fetched_set_source(const struct fetched_source *source);
 
 /* Whether that file's holes are filled as it is read. */
 bool fetched_is(const char *path);
+
+/* Whether it only lies among such files: another program laid it out, which knew more of the tape, or did so long ago. */
+bool fetched_is_stray(const char *path);
 
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */
 int fetched_complete(const char *path, struct err *err) MUST_CHECK;

@@ -324,6 +324,29 @@ class Trouble(RemoteTest, SmallDisk):
         for reader in readers:
             self.assertEqual(json.loads(reader.communicate(timeout=60)[0]), self.expected())
 
+    def test_a_segment_that_another_reader_laid_out_from_a_later_manifest_is_let_be(self):
+        self.query()
+        for number in (3, 7):
+            with open(os.path.join(os.path.dirname(self.cached_files()[0]), f"seg-{number:06}.db"), "wb") as file:
+                file.truncate(50000)
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
+        self.assertIn("is intact", self.run_remote("verify", "s3://tapes/prod").stdout)
+
+    def test_readers_that_are_killed_while_they_fill_one_cache_leave_nothing_wrong(self):
+        for number in range(6):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            words = [KUBETAPE, "query", "s3://tapes/prod", "SELECT sum(length(object)) AS n FROM events", "--format", "json"]
+            readers = [subprocess.Popen(words, env=self.env(), stdout=subprocess.PIPE, text=True) for _ in range(8)]
+            with self.store.lock:
+                for reader in readers[:4]:
+                    self.store.faults += [*[("GET", "", lambda: None)] * (2 * number), ("GET", "", reader.kill)]
+            answers = [reader.communicate(timeout=60)[0] for reader in readers]
+            self.store.faults.clear()
+            self.assertEqual([json.loads(a) for r, a in zip(readers, answers) if r.returncode == 0], [self.expected()] * sum(r.returncode == 0 for r in readers))
+            self.assertEqual([r.returncode for r in readers[4:]], [0] * 4)
+            self.assertEqual(json.loads(self.query().stdout), self.expected())
+            self.assertIn("is intact", self.run_remote("verify", "s3://tapes/prod").stdout)
+
     def test_nothing_is_kept_beside_a_tape_that_is_not_here(self):
         log = write_log(os.path.join(self.dir, "audit.log"), [])
         for words in (["pin", "s3://tapes/prod"], ["audit", "s3://tapes/prod", log], ["push", "s3://tapes/prod", "s3://tapes/other"]):
