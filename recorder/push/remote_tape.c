@@ -41,7 +41,9 @@ struct remote {
 };
 
 static struct {
-	_Atomic(char *) root; /* NULL without one; texts stay until the process ends */
+	_Atomic(char *) root; /* NULL without one */
+	char **former;        /* roots, which others may be reading still */
+	size_t former_count;
 	bool is_spare, is_told;
 	pthread_mutex_t lock;
 	struct remote *remotes;
@@ -238,6 +240,10 @@ static void use_root(char *root)
 	if (before && strcmp(before, root) == 0) {
 		free(root);
 		return;
+	}
+	if (before) {
+		cache.former = xrealloc(cache.former, (cache.former_count + 1) * sizeof(*cache.former));
+		cache.former[cache.former_count++] = before;
 	}
 	cache.root = root;
 	fetched_set_source(&source);
