@@ -44,6 +44,14 @@ static bool on_stop(void *context)
 	return progress_stop_asked();
 }
 
+static void say(struct push_work *w, const char *sentence, const char *end)
+{
+	progress_clear(&w->progress);
+	fputs("kubetape push: ", stderr);
+	visible_puts(stderr, sentence);
+	fputs(end, stderr);
+}
+
 static void on_wait(void *context, const struct err *why, int64_t delay_ns)
 {
 	struct push_work *w = context;
@@ -53,10 +61,12 @@ static void on_wait(void *context, const struct err *why, int64_t delay_ns)
 	if (!why || (w->said_ns && now - w->said_ns < SAY_EVERY_NS))
 		return;
 	w->said_ns = now;
-	progress_clear(&w->progress);
-	fputs("kubetape push: ", stderr);
-	visible_puts(stderr, why->text);
-	fputs("; trying again\n", stderr);
+	say(w, why->text, "; trying again\n");
+}
+
+static void on_tell(void *context, const char *sentence)
+{
+	say(context, sentence, "\n");
 }
 
 static void print_text(const struct push *p, const struct push_figures *f)
@@ -73,6 +83,8 @@ static void print_text(const struct push *p, const struct push_figures *f)
 	if (f->lost_segments)
 		printf("; %ju segments were removed here before they were pushed",
 			(uintmax_t)f->lost_segments);
+	if (f->missing_segments)
+		printf("; it lacks %ju segments that are not here any more", (uintmax_t)f->missing_segments);
 	fputc('\n', stdout);
 }
 
@@ -81,10 +93,11 @@ static void print_json(const struct push *p, const struct push_figures *f)
 	fputs("{\"url\": ", stdout);
 	table_out_json_string(stdout, slice_of(push_url(p)));
 	printf(", \"pushed_segments\": %ju, \"pushed_bytes\": %ju, \"stored_segments\": %ju, "
-	       "\"stored_bytes\": %ju, \"waiting_segments\": %ju, \"lost_segments\": %ju, \"complete\": %s}\n",
+	       "\"stored_bytes\": %ju, \"waiting_segments\": %ju, \"lost_segments\": %ju, "
+	       "\"missing_segments\": %ju, \"complete\": %s}\n",
 		(uintmax_t)f->segments, (uintmax_t)f->bytes, (uintmax_t)f->stored_segments,
 		(uintmax_t)f->stored_bytes, (uintmax_t)f->waiting_segments, (uintmax_t)f->lost_segments,
-		f->open ? "false" : "true");
+		(uintmax_t)f->missing_segments, f->open ? "false" : "true");
 }
 
 static int push_to_store(void *values, const struct operands *operands, struct err *err)
@@ -96,6 +109,7 @@ static int push_to_store(void *values, const struct operands *operands, struct e
 		.cluster = v->store.cluster,
 		.store = store_options(&v->store),
 		.progress = on_progress,
+		.tell = on_tell,
 		.context = &work};
 	struct push_figures figures;
 	struct push *p;
@@ -119,7 +133,7 @@ static int push_to_store(void *values, const struct operands *operands, struct e
 	else if (!rc)
 		print_text(p, &figures);
 	push_close(p);
-	return rc ? rc : figures.lost_segments ? EXIT_LOSS : EXIT_OK;
+	return rc ? rc : figures.lost_segments || figures.missing_segments ? EXIT_LOSS : EXIT_OK;
 }
 
 static int push_command_run(const struct command *self, int argc, char **argv)
@@ -140,7 +154,8 @@ const struct command cmd_push = {
 		"Writes each sealed segment of a tape, which may be one that is being recorded, once to\n"
 		"s3://BUCKET/PREFIX/cluster=NAME/tape=ID/, and after each a manifest that names it with its\n"
 		"checksums. If a push is killed at any moment, the next one resumes where it was and sends nothing\n"
-		"again that the store has. A damaged segment is not pushed. Other commands read such a tape as\n"
+		"again that the store has. What the store has lost of it since, or has changed, it gets again, and a\n"
+		"torn manifest is made anew. A damaged segment is not pushed. Other commands read such a tape as\n"
 		"'s3://BUCKET/PREFIX/cluster=NAME/tape=ID'.\n"
 		"\n"
 		"Credentials, region and endpoint are found as the AWS tools find them: the environment, a pod's\n"
@@ -159,7 +174,7 @@ const struct command cmd_push = {
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"pushed, but segments had been removed locally before they were in the store",
+				"pushed, but the store lacks segments that are not on this machine any more",
 		},
 	.run = push_command_run,
 };

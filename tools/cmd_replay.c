@@ -1,4 +1,5 @@
 /* cmd_replay.c: kubetape replay. */
+#include "recorder/push/remote_tape.h"
 #include "replayer/replayer.h"
 #include "replayer/request/access.h"
 #include "replayer/view/viewer.h"
@@ -145,11 +146,14 @@ static int print_serving(
 	void *context, const char *url, const char *control_url, const char *kubeconfig, struct err *err)
 {
 	const struct replay_options *o = context;
+	char *tape;
 
 	fprintf(stderr, "export KUBECONFIG=%s\ncontrol at %s\n", kubeconfig, control_url);
 	if (!out_stream_is_open(stdout))
 		return 0;
-	printf("serving %s at %s\n", o->tape, url);
+	tape = remote_tape_words(o->tape);
+	printf("serving %s at %s\n", tape, url);
+	free(tape);
 	return out_stream_flush(stdout, err);
 }
 

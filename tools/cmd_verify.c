@@ -1,4 +1,5 @@
 /* cmd_verify.c: `kubetape verify`: is the tape what was written? One line for each damage. */
+#include "recorder/push/remote_tape.h"
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
@@ -11,6 +12,7 @@
 #include "tools/out/table_out.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct verify_options {
 	bool json, quick;
@@ -81,9 +83,13 @@ static void print_json_begin(const struct verification *v)
 	fputs(",\n  \"found\": [", stdout);
 }
 
-static int print_damage(void *context, const struct tape_damage *d)
+static int print_damage(void *context, const struct tape_damage *found)
 {
 	struct verification *v = context;
+	char *what = remote_tape_words(found->what);
+	struct tape_damage same = *found, *d = &same;
+
+	d->what = what;
 
 	progress_clear(&v->progress);
 	if (v->options->json) {
@@ -94,6 +100,7 @@ static int print_damage(void *context, const struct tape_damage *d)
 	} else {
 		print_damage_line(d);
 	}
+	free(what);
 	v->printed++;
 	return ferror(stdout);
 }

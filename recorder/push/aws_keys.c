@@ -84,6 +84,27 @@ const char *aws_endpoint(const struct aws *a)
 	return endpoint ? endpoint : a->profile.endpoint;
 }
 
+static void swap_texts(char **a, char **b)
+{
+	char *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Tools write new keys into the file while we run. Region and endpoint stay: others have borrowed them. */
+static void read_profile_again(struct aws *a)
+{
+	struct aws_profile now, *before = &a->profile;
+
+	if (aws_profile_load(before->name, &now, NULL) == 0) {
+		swap_texts(&before->key_id, &now.key_id);
+		swap_texts(&before->secret, &now.secret);
+		swap_texts(&before->token, &now.token);
+	}
+	aws_profile_release(&now);
+}
+
 /* ---- what is at hand: each returns 1 when it had keys, 0 when nothing speaks of that source ---- */
 
 static int from_environment(struct aws *a, struct err *err)
@@ -393,6 +414,8 @@ int aws_keys_get(struct aws *a, bool renew, const struct aws_keys **ret, struct 
 
 	if (!rc)
 		keys_release(&a->keys);
+	if (renew)
+		read_profile_again(a);
 	for (size_t i = 0; i < COUNT_OF(sources) && !rc; i++)
 		rc = sources[i](a, err);
 	if (rc < 0)

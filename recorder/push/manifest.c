@@ -24,6 +24,23 @@ void manifest_release(struct manifest *m)
 	*m = (struct manifest){0};
 }
 
+static void *copy_items(const void *items, size_t bytes)
+{
+	return bytes ? memcpy(xmalloc(bytes), items, bytes) : NULL;
+}
+
+struct manifest manifest_copy(const struct manifest *m)
+{
+	struct manifest copy = *m;
+
+	copy.tape_id = xstrdup(m->tape_id);
+	copy.cluster = xstrdup(m->cluster);
+	copy.name = xstrdup(m->name);
+	copy.segments = copy_items(m->segments, m->segment_count * sizeof(*m->segments));
+	copy.losses = copy_items(m->losses, m->loss_count * sizeof(*m->losses));
+	return copy;
+}
+
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number)
 {
 	for (size_t i = 0; i < m->segment_count; i++) {
@@ -45,6 +62,14 @@ void manifest_add(struct manifest *m, const struct manifest_segment *segment)
 			(m->segment_count++ - at) * sizeof(*m->segments));
 	}
 	m->segments[at] = *segment;
+}
+
+void manifest_note_etag(struct manifest_segment *s, const char *etag)
+{
+	size_t len = strlen(etag);
+	bool is_quoted = len >= 2 && *etag == '"' && etag[len - 1] == '"';
+
+	snprintf(s->etag, sizeof(s->etag), "%.*s", (int)(is_quoted ? len - 2 : len), etag + is_quoted);
 }
 
 void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss)
@@ -126,9 +151,10 @@ static int take_segment(struct manifest *m, struct slice json, struct err *err)
 	s.number = (uint32_t)number;
 	text_at(json, "$.sha256", s.sha256, sizeof(s.sha256));
 	text_at(json, "$.digest", s.digest, sizeof(s.digest));
+	text_at(json, "$.etag", s.etag, sizeof(s.etag));
 	if (!number || number > UINT32_MAX || s.bytes > LIMIT_SEGMENT_BYTES ||
 		!is_sum(s.sha256, S3_SUM_BYTES - 1) || !is_sum(s.digest, SEAL_DIGEST_BYTES - 1))
-		return err_set(err, ERR_PROTOCOL, "a segment of the manifest makes no sense: %.*s",
+		return err_set(err, ERR_CORRUPT, "a segment of the manifest makes no sense: %.*s",
 			(int)(json.len < TOLD_BYTES ? json.len : TOLD_BYTES), json.len ? json.ptr : "");
 	manifest_add(m, &s);
 	return 0;
@@ -166,11 +192,12 @@ int manifest_parse(struct slice json, struct manifest *ret, struct err *err)
 	uint64_t version = number_at(json, "$.manifest");
 	int rc;
 
-	if (version != MANIFEST_VERSION)
+	if (version > MANIFEST_VERSION)
 		return err_set(err, ERR_PROTOCOL,
-			version ? "the manifest is of version %" PRIu64 ", this program knows 1"
-				: "no manifest of a tape",
-			version);
+			"the manifest is of version %" PRIu64 ", this program knows 1", version);
+	if (!version)
+		return err_set(err, ERR_CORRUPT,
+			"it is no manifest of a tape, or only a part of one (%zu bytes)", json.len);
 	m.tape_id = copy_at(json, "$.tape_id");
 	m.cluster = copy_at(json, "$.cluster");
 	m.name = copy_at(json, "$.name");
@@ -178,7 +205,7 @@ int manifest_parse(struct slice json, struct manifest *ret, struct err *err)
 	if ((rc = each_of(json, "$.segments", take_segment, &m, err)) ||
 		(rc = each_of(json, "$.lost", take_loss, &m, err))) {
 		manifest_release(&m);
-		return rc;
+		return err_prefix(err, ERR_CORRUPT, "it is no manifest of a tape");
 	}
 	m.book.bytes = number_at(json, "$.audit.bytes");
 	text_at(json, "$.audit.sha256", m.book.sha256, sizeof(m.book.sha256));
@@ -202,14 +229,17 @@ static int put_segment(struct buf *to, const struct manifest_segment *s, bool fi
 {
 	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], pushed[TIME_TEXT_BYTES];
 
-	return buf_printf(to, err,
+	int rc = buf_printf(to, err,
 		"%s    {\"segment\": %u, \"file\": \"" FORMAT_SEALED_NAME "\", \"bytes\": %" PRIu64
 		", \"sha256\": \"%s\", \"digest\": \"%s\", \"first_seq\": %" PRIu64 ", \"last_seq\": %" PRIu64
 		", \"events\": %" PRIu64
-		", \"first_time\": \"%s\", \"last_time\": \"%s\", \"pushed\": \"%s\"}",
+		", \"first_time\": \"%s\", \"last_time\": \"%s\", \"pushed\": \"%s\", \"etag\": ",
 		first ? "" : ",\n", s->number, s->number, s->bytes, s->sha256, s->digest, s->first_seq,
 		s->last_seq, s->events, s->events ? time_format(begin, s->first_time_ns) : "",
 		s->events ? time_format(end, s->last_time_ns) : "", time_format(pushed, s->pushed_ns));
+
+	rc = rc ? rc : json_escape(slice_of(s->etag), to, err);
+	return rc ? rc : buf_append(to, "}", 1, err);
 }
 
 static int put_loss(struct buf *to, const struct manifest_loss *l, bool first, struct err *err)
@@ -256,13 +286,16 @@ int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct er
 
 	buf_init(&json, LIMIT_DOCUMENT_BYTES);
 	rc = s3_get(s, key, &json, &object, err);
-	if (!rc) {
-		rc = manifest_parse(buf_slice(&json), ret, err);
-		if (rc)
-			rc = err_prefix(err, rc, "cannot read '%s'", key);
-		else
-			snprintf(ret->etag, sizeof(ret->etag), "%s", object.etag);
-	}
+	if (rc)
+		goto done;
+	rc = manifest_parse(buf_slice(&json), ret, err);
+	if (rc)
+		rc = err_prefix(err, rc, "cannot read '%s'", key);
+	if (rc == ERR_CORRUPT)
+		*ret = (struct manifest){0};
+	if (!rc || rc == ERR_CORRUPT)
+		snprintf(ret->etag, sizeof(ret->etag), "%s", object.etag);
+done:
 	buf_release(&json);
 	return rc;
 }

@@ -24,6 +24,9 @@ struct manifest_segment {
 	uint64_t first_seq, last_seq, events;                 /* 0 if it has none */
 	int64_t first_time_ns, last_time_ns;
 	int64_t pushed_ns;
+	char etag
+		[S3_ETAG_BYTES]; /* of the object, without quotes; "" if the manifest is of an older program */
+	bool is_off;             /* what the store has is not that; only in memory */
 };
 
 /* Segments that were removed here before the store had them. */
@@ -46,16 +49,18 @@ struct manifest {
 	struct manifest_loss *losses;
 	size_t loss_count;
 	struct manifest_book book;
-	char etag[128]; /* as it was read; "" when there was none */
+	char etag[S3_ETAG_BYTES]; /* as it was read; "" when there was none */
 };
 
 void manifest_release(struct manifest *m);
+struct manifest manifest_copy(const struct manifest *m);
 
-/* ERR_PROTOCOL if it is not a manifest. */
+/* ERR_CORRUPT if it is not a manifest, or half of one; ERR_PROTOCOL if it is one of a later program. */
 int manifest_parse(struct slice json, struct manifest *ret, struct err *err) MUST_CHECK;
 int manifest_format(const struct manifest *m, struct buf *to, struct err *err) MUST_CHECK;
 
-/* The one at that key. ERR_NOT_FOUND, and as ERR_* in s3.h. */
+/* The one at that key. ERR_NOT_FOUND, and the errors of s3.h and manifest_parse. With ERR_CORRUPT, *ret has the etag of what is
+ * there and nothing else, so that a new one may take its place. */
 int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct err *err) MUST_CHECK;
 
 /* ERR_BUSY if it has changed since it was read. */
@@ -64,6 +69,8 @@ int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number);
 /* Replaces the one of that number, if there is one. */
 void manifest_add(struct manifest *m, const struct manifest_segment *segment);
+/* As the store gives it, with its quotes or without. */
+void manifest_note_etag(struct manifest_segment *s, const char *etag);
 void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss);
 
 #endif

@@ -4,6 +4,9 @@
 #include "recorder/push/house.h"
 #include "recorder/push/push_book.h"
 #include "recorder/push/push_note.h"
+#include "recorder/push/push_put.h"
+#include "recorder/push/segment_facts.h"
+#include "recorder/push/stock.h"
 #include "schema/base/clock.h"
 #include "schema/base/regular_file.h"
 #include "schema/base/version.h"
@@ -20,7 +23,6 @@
 #include <unistd.h>
 
 #define MANIFEST_TRIES 20 /* others may push the same tape */
-#define PUT_TRIES      3
 
 struct push {
 	struct push_options options;
@@ -29,10 +31,10 @@ struct push {
 	struct s3_place place; /* key: of the tape's folder */
 	char *url, *manifest_key;
 	struct manifest manifest;
+	bool is_remade, is_checked; /* the manifest: and not written yet; against what the store has */
 	struct push_figures figures;
 	uint32_t first_seen;              /* number of the first segment that was ever here, for this push */
 	uint64_t total_bytes, done_bytes; /* of this run */
-	struct err damage;
 };
 
 /* ---- what is here ---- */
@@ -132,6 +134,54 @@ static int check_cluster(const char *name, struct err *err)
 		"bad name of a cluster '%s': expected one without '/' that is not '.' or '..'", name);
 }
 
+static struct stock stock_of(const struct push *p)
+{
+	return (struct stock){.store = p->store,
+		.options = &p->options.store,
+		.place = &p->place,
+		.tape_path = p->options.tape_path,
+		.tell = p->options.tell,
+		.context = p->options.context};
+}
+
+static void tell_remade(const struct push *p)
+{
+	char *sentence = xasprintf("'%s/" MANIFEST_NAME
+				   "' was torn; it is made anew from the %zu segments that the store has",
+		p->url, p->manifest.segment_count);
+
+	if (p->options.tell)
+		p->options.tell(p->options.context, sentence);
+	free(sentence);
+}
+
+/* The store has no manifest, or with an etag a torn one, which the new one replaces. Segments may be there even so, and not be here
+ * any more. */
+static int remake_manifest(struct push *p, const char *etag, struct err *err)
+{
+	const struct stock stock = stock_of(p);
+	struct manifest *m = &p->manifest;
+	struct err why;
+	int rc;
+
+	m->segment_count = m->loss_count = 0;
+	m->book = (struct manifest_book){0};
+	snprintf(m->etag, sizeof(m->etag), "%s", etag);
+	rc = stock_take(&stock, m, &why);
+	if (rc == ERR_CORRUPT)
+		return err_set(err, rc,
+			"cannot make '%s/" MANIFEST_NAME
+			"' anew: %.400s; this machine no longer has that segment: move it away there and push "
+			"again, the manifest will say that it is lost",
+			p->url, why.text);
+	if (rc)
+		return err_copy(err, &why);
+	p->is_remade = m->segment_count || *etag;
+	if (*etag)
+		tell_remade(p);
+	return 0;
+}
+
 static int read_manifest(struct push *p, struct err *err)
 {
 	struct manifest m;
@@ -141,11 +191,8 @@ static int read_manifest(struct push *p, struct err *err)
 	if (p->house)
 		return house_read(p->house, &p->manifest, err);
 	rc = manifest_read(p->store, p->manifest_key, &m, &why);
-	if (rc == ERR_NOT_FOUND) {
-		*p->manifest.etag = 0;
-		p->manifest.segment_count = p->manifest.loss_count = 0;
-		return 0;
-	}
+	if (rc == ERR_NOT_FOUND || rc == ERR_CORRUPT)
+		return remake_manifest(p, rc == ERR_CORRUPT ? m.etag : "", err);
 	if (rc)
 		return err_copy(err, &why);
 	if (strcmp(m.tape_id, p->manifest.tape_id) != 0) {
@@ -303,115 +350,15 @@ static int write_manifest(struct push *p, struct err *err)
 
 /* ---- one segment ---- */
 
-static int take_facts(void *context, const struct tape_segment_info *s)
-{
-	struct manifest_segment *to = context;
-
-	to->first_seq = s->first_seq;
-	to->last_seq = s->last_seq;
-	to->events = s->events;
-	to->first_time_ns = s->first_time_ns;
-	to->last_time_ns = s->last_time_ns;
-	return 0;
-}
-
-static int note_damage(void *context, const struct seal_damage *d)
-{
-	struct push *p = context;
-
-	return err_set(&p->damage, ERR_CORRUPT, "%s has sum %s, expected %s", d->what, d->found, d->expected);
-}
-
-static int sum_file(const char *path, struct manifest_segment *s, struct err *err)
-{
-	int fd = regular_file_open(path, O_RDONLY, err), rc;
-	struct stat st;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		rc = err_set_errno(err, errno, "cannot look at '%s'", path);
-	else
-		rc = s3_sum_of_file(fd, 0, s->bytes = (uint64_t)st.st_size, s->sha256, err);
-	close(fd);
-	return rc;
-}
-
 /* Nothing damaged goes where it would be believed. */
-static int examine(struct push *p, const struct segment_file *f, struct manifest_segment *s, struct err *err)
-{
-	struct tape *t;
-	int rc;
-
-	p->damage = (struct err){0};
-	rc = seal_check(f->path, note_damage, NULL, p, s->digest, err);
-	if (p->damage.code)
-		rc = err_set(
-			err, ERR_CORRUPT, "'%s' is damaged and was not pushed: %s", f->path, p->damage.text);
-	if (rc)
-		return rc;
-	rc = reader_open_sealed(f->path, f->number, &t, err);
-	if (rc)
-		return rc;
-	rc = tape_each_segment(t, take_facts, s, err);
-	tape_close(t);
-	return rc ? rc : sum_file(f->path, s, err);
-}
-
-/* The store has an object of that name, which the manifest does not name: it was just written, a push was killed in between, or
- * another one is under way. ERR_NOT_FOUND if it is not there although the store said so, as versitygw does that was killed while it
- * put parts together. */
-static int check_stored(struct push *p, const char *key, const struct manifest_segment *s, struct err *err)
-{
-	struct s3_object object;
-	struct err why;
-	int rc = s3_head(p->store, key, &object, &why);
-
-	if (rc == ERR_NOT_FOUND)
-		return err_set(err, rc, "the store said that it has '%s', and then that it has not", key);
-	if (rc)
-		return err_copy(err, &why);
-	if (object.bytes == s->bytes && strcmp(object.sha256, s->sha256) == 0)
-		return 0;
-	return err_set(err, ERR_FAILED,
-		"the store has another '%s': %llu bytes with sum '%.16s', expected %llu with '%.16s'; "
-		"remove it there, or push to another prefix",
-		key, (unsigned long long)object.bytes, object.sha256, (unsigned long long)s->bytes,
-		s->sha256);
-}
-
-static int put_and_check(
-	struct push *p, const struct s3_put *put, const struct manifest_segment *s, struct err *err)
+static int examine(const struct segment_file *f, struct manifest_segment *s, struct err *err)
 {
 	struct err why;
-	int rc = s3_put(p->store, put, &why);
+	int rc = segment_facts(f->path, s, &why);
 
-	if (!rc || rc == ERR_BUSY)
-		return check_stored(p, put->key, s, err);
-	return err_copy(err, &why);
-}
-
-static int put_segment(
-	struct push *p, const struct segment_file *f, const struct manifest_segment *s, struct err *err)
-{
-	char *key = xasprintf("%s/" FORMAT_SEALED_NAME, p->place.key, s->number);
-	const struct s3_put put = {.key = key,
-		.path = f->path,
-		.content_type = "application/vnd.sqlite3",
-		.sha256 = s->sha256,
-		.only_new = true};
-	struct err why;
-	struct s3_object object;
-	int rc = s3_head(p->store, key, &object, &why);
-
-	if (!rc)
-		rc = check_stored(p, key, s, err);
-	else if (rc != ERR_NOT_FOUND)
-		err_copy(err, &why);
-	for (int i = 0; i < PUT_TRIES && rc == ERR_NOT_FOUND; i++)
-		rc = put_and_check(p, &put, s, err);
-	free(key);
-	return rc == ERR_NOT_FOUND ? ERR_FAILED : rc;
+	if (rc == ERR_CORRUPT)
+		return err_set(err, rc, "'%s' is damaged and was not pushed: %.800s", f->path, why.text);
+	return rc ? err_copy(err, &why) : 0;
 }
 
 /* The objects that were live before come along where no segment before it is there. */
@@ -427,11 +374,12 @@ static int put_rows(
 static int push_segment(struct push *p, const struct segment_file *f, struct err *err)
 {
 	struct manifest_segment s = {.number = f->number};
-	int rc = examine(p, f, &s, err);
+	int rc = examine(f, &s, err);
 
 	s.pushed_ns = clock_wall_ns(&clock_system);
 	if (!rc)
-		rc = p->house ? put_rows(p, f, &s, err) : put_segment(p, f, &s, err);
+		rc = p->house ? put_rows(p, f, &s, err)
+			      : push_put(p->store, p->place.key, &p->manifest, f->path, &s, err);
 	if (rc)
 		return rc;
 	manifest_add(&p->manifest, &s);
@@ -456,6 +404,13 @@ static uint64_t file_bytes(const struct segment_file *f, int64_t *ret_sealed_ns)
 	return (uint64_t)st.st_size;
 }
 
+static bool store_has(const struct push *p, uint32_t number)
+{
+	const struct manifest_segment *s = manifest_find(&p->manifest, number);
+
+	return s && !s->is_off;
+}
+
 static void count_waiting(struct push *p, const struct segment_file *list, size_t count)
 {
 	struct push_figures *f = &p->figures;
@@ -470,7 +425,7 @@ static void count_waiting(struct push *p, const struct segment_file *list, size_
 		int64_t sealed_ns;
 		uint64_t bytes = file_bytes(&list[i], &sealed_ns);
 
-		if (manifest_find(&p->manifest, list[i].number)) {
+		if (store_has(p, list[i].number)) {
 			f->through = all ? list[i].number : f->through;
 			continue;
 		}
@@ -528,7 +483,7 @@ static int push_all(struct push *p, const struct segment_file *list, size_t coun
 	int rc = step(p, 0, err);
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		if (!manifest_find(&p->manifest, list[i].number))
+		if (!store_has(p, list[i].number))
 			rc = push_listed(p, &list[i], err);
 		count_waiting(p, list, count);
 	}
@@ -547,12 +502,28 @@ static int push_audit(struct push *p, struct err *err)
 	return rc > 0 ? write_manifest(p, err) : rc;
 }
 
+/* Once, as it costs a list: what the store loses later, the next push finds. */
+static int check_stock(struct push *p, struct err *err)
+{
+	const struct stock stock = stock_of(p);
+	int rc = p->house || p->is_checked
+			 ? 0
+			 : stock_check(&stock, &p->manifest, &p->figures.missing_segments, err);
+
+	p->is_checked = p->is_checked || !rc;
+	if (!rc && p->is_remade)
+		rc = write_manifest(p, err);
+	p->is_remade = p->is_remade && rc;
+	return rc;
+}
+
 int push_run(struct push *p, struct err *err)
 {
 	struct segment_file *list;
 	size_t count;
-	int rc = list_sealed(p, &list, &count, err);
+	int rc = check_stock(p, err);
 
+	rc = rc ? rc : list_sealed(p, &list, &count, err);
 	if (rc)
 		return rc;
 	note_losses(p, list, count);

@@ -16,12 +16,15 @@ struct push_options {
 	struct s3_options store;
 	/* How far it is, in bytes of segments; non-zero stops. May be NULL. */
 	int (*progress)(void *context, uint64_t done, uint64_t total);
+	/* A sentence about what the store had lost and gets again, or not. May be NULL. */
+	void (*tell)(void *context, const char *sentence);
 	void *context;
 };
 
 struct push;
 
-/* Looks for the tape and reads the manifest, if there is one. ERR_USAGE, ERR_NOT_FOUND no tape, ERR_CORRUPT, and what s3.h
+/* Looks for the tape and reads the manifest; where that is missing or torn, it is made anew from what the store has (stock.h),
+ * and written by push_run. ERR_USAGE, ERR_NOT_FOUND no tape, ERR_CORRUPT, and what s3.h
  * says. Everything is borrowed for the life of the push. */
 int push_open(const struct push_options *options, struct push **ret, struct err *err) MUST_CHECK;
 void push_close(struct push *p); /* accepts NULL */
@@ -32,12 +35,15 @@ struct push_figures {
 	uint64_t waiting_segments, waiting_bytes; /* sealed here, and not there */
 	uint64_t lost_segments;                   /* removed here before they were there, all together */
 	uint64_t damaged_segments;                /* not pushed: their sums do not fit */
-	uint32_t through;          /* the store has every segment up to this number that is here or was */
+	uint64_t
+		missing_segments; /* the store has not what its manifest names, and they are not here either */
+	uint32_t through;         /* the store has every segment up to this number that is here or was */
 	int64_t oldest_waiting_ns; /* wall clock: when the oldest of those that wait was sealed; 0: none waits */
 	bool open;                 /* a writer holds the tape: there will be more */
 };
 
-/* Pushes the sealed segments that the store does not have. If nobody writes the tape, and a killed writer
+/* Pushes the sealed segments that the store does not have; the first call also asks it whether it still has those that the manifest
+ * names. If nobody writes the tape, and a killed writer
  * left its last segment open, that is sealed first. If a segment is damaged the others are pushed, and
  * ERR_CORRUPT reports it at the end. May be called again when there is more. */
 int push_run(struct push *p, struct err *err) MUST_CHECK;

@@ -11,11 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BOOK_OBJECT "audit.sqlite"
-
 static char *key_of(const char *folder)
 {
-	return xasprintf("%s%s" BOOK_OBJECT, folder, *folder ? "/" : "");
+	return xasprintf("%s%s" PUSH_BOOK_OBJECT, folder, *folder ? "/" : "");
 }
 
 static int sum_book(const char *path, struct manifest_book *ret, struct err *err)
@@ -67,7 +65,7 @@ int push_book(
 		free(folder);
 		return rc;
 	}
-	copy = xasprintf("%s/" BOOK_OBJECT, folder);
+	copy = xasprintf("%s/" PUSH_BOOK_OBJECT, folder);
 	rc = audit_book_copy(tape_path, copy, err);
 	if (rc > 0)
 		rc = put_copy(s, key, copy, book, err);

@@ -4,6 +4,8 @@
 
 #include "recorder/push/manifest.h"
 
+#define PUSH_BOOK_OBJECT "audit.sqlite"
+
 /* Writes a copy of the tape's book into the folder at `key`, unless the one described by *book is the same.
  * Returns 1 and the new *book, or 0; 0 also if the tape has none, which leaves the store's copy. */
 int push_book(struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book,

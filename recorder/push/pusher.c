@@ -75,6 +75,12 @@ static int on_progress(void *context, uint64_t done, uint64_t total)
 	return is_over(p);
 }
 
+static void on_tell(void *context, const char *sentence)
+{
+	(void)context;
+	log_warn("%s", sentence);
+}
+
 static void note_away(struct pusher *p, bool is_away)
 {
 	pthread_mutex_lock(&p->lock);
@@ -200,6 +206,7 @@ int pusher_new(const struct push_options *options, struct pusher **ret, struct e
 	}
 	p->options = *options;
 	p->options.progress = on_progress;
+	p->options.tell = on_tell;
 	p->options.context = p;
 	p->options.store.waits = on_wait;
 	p->options.store.stop = is_over;

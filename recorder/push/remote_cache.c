@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,22 +17,72 @@
 
 int remote_cache_root(char **ret, struct err *err)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *named = getenv(REMOTE_CACHE_VARIABLE), *cache = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
 	char *path, *real;
 
-	if (cache && *cache == '/')
+	if (named && *named == '/')
+		path = xstrdup(named);
+	else if (cache && *cache == '/')
 		path = xasprintf("%s/kubetape", cache);
 	else if (home && *home == '/')
 		path = xasprintf("%s/.cache/kubetape", home);
 	else
 		return err_set(err, ERR_NOT_FOUND,
-			"there is no folder for what is fetched: neither XDG_CACHE_HOME nor HOME names one");
+			"there is no folder for what is fetched: neither " REMOTE_CACHE_VARIABLE
+			", XDG_CACHE_HOME nor HOME names one");
 	real = realpath(path, NULL); /* as SQLite names what is in it */
 	*ret = real ? real : path;
 	if (real)
 		free(path);
 	return 0;
 }
+
+/* ---- a folder for one command ---- */
+
+static struct {
+	char *folder; /* NULL: there is none */
+	pid_t owner;  /* children leave it alone */
+} spare;
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st, (void)kind, (void)at;
+	(void)!remove(path);
+	return 0;
+}
+
+static void remove_spare(void)
+{
+	if (spare.folder && spare.owner == getpid())
+		nftw(spare.folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int remote_cache_spare(unsigned place, char **ret, struct err *err)
+{
+	const char *temporary = getenv("TMPDIR");
+	const char *const places[REMOTE_CACHE_SPARES] = {
+		temporary && *temporary == '/' ? temporary : "/tmp", "/tmp", "/dev/shm"};
+	char *folder = xasprintf("%s/kubetape-cache-XXXXXX", places[place]);
+
+	if (!mkdtemp(folder)) {
+		int rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+
+		free(folder);
+		return rc;
+	}
+	remove_spare();
+	if (!spare.folder)
+		atexit(remove_spare);
+	free(spare.folder);
+	spare.folder = realpath(folder, NULL);
+	spare.owner = getpid();
+	*ret = xstrdup(spare.folder ? spare.folder : folder);
+	free(folder);
+	return 0;
+}
+
+/* ---- what is in it ---- */
 
 int remote_cache_make(const char *folder, struct err *err)
 {

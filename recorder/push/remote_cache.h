@@ -1,7 +1,9 @@
 /*
  * remote_cache.h: the folder in which parts of tapes stay that were fetched from a store:
  *
- *   XDG_CACHE_HOME/kubetape/HASH/place           the URL, and the endpoint if one was named
+ * KUBETAPE_CACHE, else XDG_CACHE_HOME/kubetape, else ~/.cache/kubetape:
+ *
+ *                           HASH/place           the URL, and the endpoint if one was named
  *                                manifest.json   as it was read last
  *                                NAME.tape/seg-000001.db   with holes, see fetched.h
  *
@@ -12,11 +14,18 @@
 
 #include "schema/base/buf.h"
 
+#define REMOTE_CACHE_VARIABLE "KUBETAPE_CACHE"
+
 /* The most disk space of the cache, unless KUBETAPE_CACHE_SIZE says otherwise. */
 #define REMOTE_CACHE_BYTES (UINT64_C(4) << 30)
 
 /* ERR_NOT_FOUND if there is no home either. The caller frees. */
 int remote_cache_root(char **ret, struct err *err) MUST_CHECK;
+
+/* An empty folder for one command, where its own one is of no use: below TMPDIR, /tmp or /dev/shm, `place` 0 to
+ * REMOTE_CACHE_SPARES - 1. It is removed when the process ends. The caller frees. */
+#define REMOTE_CACHE_SPARES 3
+int remote_cache_spare(unsigned place, char **ret, struct err *err) MUST_CHECK;
 
 /* ERR_USAGE when KUBETAPE_CACHE_SIZE is no size. */
 int remote_cache_size(uint64_t *ret, struct err *err) MUST_CHECK;

@@ -19,12 +19,12 @@ static void add_text(char ***list, size_t *count, char *text)
 	(*list)[(*count)++] = text;
 }
 
-static int take_entry(void *context, const char *key, uint64_t bytes)
+static int take_entry(void *context, const struct s3_entry *entry)
 {
 	struct folder_look *l = context;
+	const char *key = entry->key;
 	size_t len = strlen(key), prefix = strlen(l->prefix);
 
-	(void)bytes;
 	if (len > prefix && strcmp(key + prefix, MANIFEST_NAME) == 0)
 		l->is_tape = true;
 	else if (len > prefix && key[len - 1] == '/')

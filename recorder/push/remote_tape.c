@@ -4,11 +4,10 @@
 #include "recorder/push/push_book.h"
 #include "recorder/push/remote_cache.h"
 #include "recorder/push/remote_find.h"
+#include "recorder/push/remote_folder.h"
 #include "schema/base/clock.h"
-#include "schema/base/config_file.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
-#include "schema/base/out_file.h"
 #include "schema/tape/fetched.h"
 #include "schema/tape/format.h"
 
@@ -17,10 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRY_NS    (60 * NS_PER_S)
-#define HASH_DIGITS 16
-#define TRIM_EVERY  (256u << 20) /* bytes fetched */
-#define NAMED_MAX   5
+#define RETRY_NS   (60 * NS_PER_S)
+#define TRIM_EVERY (256u << 20) /* bytes fetched */
+#define NAMED_MAX  5
 
 /* Short waits are no news. */
 static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
@@ -43,7 +41,10 @@ struct remote {
 };
 
 static struct {
-	char *root; /* NULL without one */
+	_Atomic(char *) root; /* NULL without one */
+	char **former;        /* roots, which others may be reading still */
+	size_t former_count;
+	bool is_spare, is_told;
 	pthread_mutex_t lock;
 	struct remote *remotes;
 	uint64_t fetched_bytes; /* since the cache was last trimmed */
@@ -60,32 +61,27 @@ static void remote_free(struct remote *r)
 	free(r);
 }
 
-static int read_file(const char *folder, const char *name, struct buf *to, struct err *err)
+static struct remote *remote_new(struct slice folder)
 {
-	char *path = xasprintf("%s/%s", folder, name);
-	int rc = read_config_file(path, to, err);
+	struct remote *r = xcalloc(1, sizeof(*r));
 
-	free(path);
-	return rc;
+	r->folder = slice_dup(folder);
+	pthread_mutex_init(&r->lock, NULL);
+	return r;
 }
 
 static int remote_load(struct remote *r, struct err *err)
 {
-	struct buf text;
-	char *url;
-	int rc;
+	int rc = remote_folder_read(r->folder, &r->place, &r->manifest, err);
 
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = read_file(r->folder, "place", &text, err);
-	url = slice_dup(buf_slice(&text));
-	rc = rc ? rc : s3_place_parse(url, &r->place, err);
-	buf_clear(&text);
-	rc = rc ? rc : read_file(r->folder, MANIFEST_NAME, &text, err);
-	rc = rc ? rc : manifest_parse(buf_slice(&text), &r->manifest, err);
-	rc = rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
-	free(url);
-	buf_release(&text);
-	return rc;
+	return rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
+}
+
+/* With the cache locked. Hides one of that folder that was added before, which stays for those that use it. */
+static void add_remote(struct remote *r)
+{
+	r->next = cache.remotes;
+	cache.remotes = r;
 }
 
 /* The tape of a folder, with the cache locked. */
@@ -100,30 +96,51 @@ static int remote_of(struct slice folder, struct remote **ret, struct err *err)
 			return 0;
 		}
 	}
-	r = xcalloc(1, sizeof(*r));
-	r->folder = slice_dup(folder);
-	pthread_mutex_init(&r->lock, NULL);
+	r = remote_new(folder);
 	rc = remote_load(r, err);
 	if (rc) {
 		remote_free(r);
 		return rc;
 	}
-	r->next = cache.remotes;
-	cache.remotes = r;
+	add_remote(r);
 	*ret = r;
+	return 0;
+}
+
+/* From now on this process reads the tape of that manifest there, whatever others write into the folder. */
+static int remote_enter(const char *folder, const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, struct err *err)
+{
+	struct s3_options same = {.endpoint = options->endpoint,
+		.profile = options->profile,
+		.retry_ns = reading.retry_ns,
+		.waits = reading.waits};
+	struct remote *r = remote_new(slice_of(folder));
+	int rc = s3_open(&same, place->bucket, &r->store, err);
+
+	if (rc) {
+		remote_free(r);
+		return rc;
+	}
+	r->place = (struct s3_place){xstrdup(place->bucket), xstrdup(place->key)};
+	r->manifest = manifest_copy(m);
+	pthread_mutex_lock(&cache.lock);
+	add_remote(r);
+	pthread_mutex_unlock(&cache.lock);
 	return 0;
 }
 
 /* ROOT/HASH/NAME.tape/seg-000001.db: the folder ROOT/HASH, and the segment's number. */
 static bool split_path(const char *path, struct slice *ret_folder, uint32_t *ret_number)
 {
-	size_t root = cache.root ? strlen(cache.root) : 0;
+	const char *in = cache.root;
+	size_t root = in ? strlen(in) : 0;
 	const char *hash = path + root + 1, *tape, *name = strrchr(path, '/');
 
-	if (!root || strncmp(path, cache.root, root) != 0 || path[root] != '/')
+	if (!root || strncmp(path, in, root) != 0 || path[root] != '/')
 		return false;
 	tape = strchr(hash, '/');
-	if (!tape || tape - hash != HASH_DIGITS || !name || name == tape)
+	if (!tape || tape - hash != REMOTE_HASH_DIGITS || !name || name == tape)
 		return false;
 	*ret_folder = (struct slice){path, (size_t)(tape - path)};
 	return sscanf(name, "/" FORMAT_SEALED_NAME, ret_number) == 1;
@@ -144,7 +161,7 @@ static int find_segment(
 	if (rc)
 		return rc;
 	*ret = manifest_find(&(*ret_remote)->manifest, number);
-	return *ret != NULL;
+	return *ret ? 1 : err_set(err, ERR_NOT_FOUND, "'%s' is not in the manifest", path);
 }
 
 static int on_find(void *context, const char *path, struct fetched_segment *ret, struct err *err)
@@ -198,12 +215,46 @@ static int on_fetch(
 	return rc;
 }
 
+/* The disk of the cache is full, or fails: reading goes on. */
+static void on_unkept(void *context, const struct err *why)
+{
+	bool is_told;
+
+	(void)context;
+	pthread_mutex_lock(&cache.lock);
+	is_told = cache.is_told;
+	cache.is_told = true;
+	pthread_mutex_unlock(&cache.lock);
+	if (!is_told)
+		log_warn(
+			"the cache '%s' takes nothing more (%s); what is fetched is not kept; " REMOTE_CACHE_VARIABLE
+			" names another folder",
+			cache.root, why->text);
+}
+
+static void use_root(char *root)
+{
+	static const struct fetched_source source = {.find = on_find, .fetch = on_fetch, .unkept = on_unkept};
+	char *before = cache.root;
+
+	if (before && strcmp(before, root) == 0) {
+		free(root);
+		return;
+	}
+	if (before) {
+		cache.former = xrealloc(cache.former, (cache.former_count + 1) * sizeof(*cache.former));
+		cache.former[cache.former_count++] = before;
+	}
+	cache.root = root;
+	fetched_set_source(&source);
+}
+
 void remote_tape_init(void)
 {
-	static const struct fetched_source source = {.find = on_find, .fetch = on_fetch};
+	char *root;
 
-	if (!cache.root && remote_cache_root(&cache.root, NULL) == 0)
-		fetched_set_source(&source);
+	if (remote_cache_root(&root, NULL) == 0)
+		use_root(root);
 }
 
 /* Only a folder that is there has its real name. */
@@ -213,104 +264,21 @@ static int make_root(struct err *err)
 	uint64_t size;
 	int rc = remote_cache_size(&size, err);
 
-	rc = rc ? rc : remote_cache_root(&root, err);
+	if (rc || cache.is_spare)
+		return rc;
+	rc = remote_cache_root(&root, err);
 	if (rc)
 		return rc;
 	rc = remote_cache_make(root, err);
 	free(root);
 	if (rc)
 		return rc;
-	free(cache.root);
-	cache.root = NULL;
 	remote_tape_init();
 	remote_cache_trim(cache.root);
 	return 0;
 }
 
 /* ---- from a URL to a folder ---- */
-
-/* Tapes of different stores and places have different folders. */
-static int folder_of(const struct s3_place *p, char **ret, struct err *err)
-{
-	const char *endpoint = getenv("AWS_ENDPOINT_URL_S3");
-	char sum[S3_SUM_BYTES], *what;
-	int rc;
-
-	endpoint = endpoint ? endpoint : getenv("AWS_ENDPOINT_URL");
-	what = xasprintf("%s\n%s\n%s", endpoint ? endpoint : "", p->bucket, p->key);
-	rc = s3_sum_of(slice_of(what), sum, err);
-	free(what);
-	if (!rc)
-		*ret = xasprintf("%s/%.*s", cache.root, HASH_DIGITS, sum);
-	return rc;
-}
-
-/* A name that is safe as a file's. */
-static char *tape_folder(const char *folder, const struct manifest *m)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	bool is_safe =
-		*m->name && *m->name != '.' && strlen(m->name) < 200 && m->name[strspn(m->name, safe)] == 0;
-
-	return xasprintf("%s/%s.tape", folder, is_safe ? m->name : "tape");
-}
-
-/* Readers want segments without holes between them: those from the last hole on. */
-static size_t first_of_run(const struct manifest *m)
-{
-	size_t first = m->segment_count;
-
-	while (first &&
-		(first == m->segment_count || m->segments[first - 1].number + 1 == m->segments[first].number))
-		first--;
-	return first;
-}
-
-static int lay_out(const char *tape, const struct manifest *m, char **ret_note, struct err *err)
-{
-	size_t first = first_of_run(m);
-	int rc = remote_cache_make(tape, err);
-
-	if (!rc && !m->segment_count)
-		return err_set(err, ERR_NOT_FOUND, "the manifest names no segment yet");
-	for (size_t i = first; i < m->segment_count && !rc; i++) {
-		char *path = xasprintf("%s/" FORMAT_SEALED_NAME, tape, m->segments[i].number);
-
-		rc = remote_cache_file(path, m->segments[i].bytes, err);
-		free(path);
-	}
-	if (!rc && first)
-		*ret_note = xasprintf("the store lacks segments before %u: the tape is read from there on, "
-				      "what came before is not shown",
-			m->segments[first].number);
-	return rc;
-}
-
-static int write_file(const char *folder, const char *name, struct slice text, struct err *err)
-{
-	char *path = xasprintf("%s/%s", folder, name);
-	int rc = out_file_write(path, text, err);
-
-	free(path);
-	return rc;
-}
-
-/* What the folder needs so that other processes find the rest. */
-static int note_place(const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err)
-{
-	char *url = xasprintf("%s%s/%s", S3_SCHEME, p->bucket, p->key);
-	struct buf json;
-	int rc;
-
-	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	rc = remote_cache_make(folder, err);
-	rc = rc ? rc : manifest_format(m, &json, err);
-	rc = rc ? rc : write_file(folder, MANIFEST_NAME, buf_slice(&json), err);
-	rc = rc ? rc : write_file(folder, "place", slice_of(url), err);
-	buf_release(&json);
-	free(url);
-	return rc;
-}
 
 static int refuse_many(const struct s3_place *p, const struct remote_places *found, struct err *err)
 {
@@ -345,31 +313,132 @@ static int settle_place(struct s3 *s, struct s3_place *p, struct err *err)
 	return rc;
 }
 
-static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
+struct presented {
+	const struct s3_options *options;
+	const struct s3_place *place;
+	const struct manifest *manifest;
+	struct s3 *store; /* that has its audit book; NULL: none is wanted */
+	char *path, *note;
+};
+
+/* The folder for a tape: what other processes need in it, its segments and its audit book. */
+static int present_in(struct presented *p, struct err *err)
 {
-	char *folder = NULL, *tape = NULL, *key;
-	struct manifest m;
-	int rc = settle_place(s, p, err);
+	const struct manifest *m = p->manifest;
+	char *folder, *tape, *note = NULL;
+	int rc = remote_folder_of(cache.root, p->options, p->place, &folder, err);
 
 	if (rc)
 		return rc;
-	key = xasprintf("%s%s" MANIFEST_NAME, p->key, *p->key ? "/" : "");
-	rc = manifest_read(s, key, &m, err);
+	tape = remote_folder_tape(folder, m);
+	rc = remote_folder_note(folder, p->place, m, err);
+	rc = rc ? rc : remote_enter(folder, p->options, p->place, m, err);
+	rc = rc ? rc : remote_folder_lay_out(tape, m, &note, err);
+	if (!rc && p->store)
+		rc = push_book_fetch(p->store, p->place->key, &m->book, tape, err);
+	free(folder);
+	if (rc) {
+		free(tape);
+		free(note);
+		return rc;
+	}
+	p->path = tape;
+	p->note = note;
+	return 0;
+}
+
+static bool is_trouble_of_cache(int rc)
+{
+	return rc == ERR_IO || rc == ERR_NO_SPACE;
+}
+
+static int present_in_spare(struct presented *p, const struct err *why, struct err *err)
+{
+	int rc = ERR_IO;
+	char *folder;
+
+	for (unsigned i = 0; i < REMOTE_CACHE_SPARES && is_trouble_of_cache(rc); i++) {
+		if ((rc = remote_cache_spare(i, &folder, err)))
+			continue;
+		use_root(folder);
+		cache.is_spare = true;
+		rc = present_in(p, err);
+	}
+	if (rc && !is_trouble_of_cache(rc))
+		return rc;
+	if (rc)
+		return err_set(err, rc,
+			"no folder takes what is fetched, " REMOTE_CACHE_VARIABLE
+			" names another one: %.400s",
+			why->text);
+	log_warn("%s; until this command ends, '%s' is the cache; " REMOTE_CACHE_VARIABLE
+		 " names another folder",
+		why->text, cache.root);
+	return 0;
+}
+
+/* Where the cache is of no use, as on a disk that is full or cannot be written, reading goes on with another one. */
+static int present(struct presented *p, struct err *err)
+{
+	struct err why;
+	int rc;
+
+	if (!p->manifest->segment_count)
+		return err_set(err, ERR_FAILED, "the manifest names no segment yet");
+	rc = make_root(&why);
+	if (rc == ERR_NOT_FOUND)
+		rc = ERR_IO; /* no folder at all */
+	rc = rc ? rc : present_in(p, &why);
+	if (is_trouble_of_cache(rc) && !cache.is_spare)
+		return present_in_spare(p, &why, err);
+	return rc ? err_copy(err, &why) : 0;
+}
+
+int remote_tape_present(const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, char **ret_path, struct err *err)
+{
+	struct presented p = {options, place, m, NULL, NULL, NULL};
+	int rc = present(&p, err);
+
+	free(p.note);
+	if (!rc)
+		*ret_path = p.path;
+	return rc;
+}
+
+/* The one who has the tape can make a torn manifest anew. */
+static int read_manifest(struct s3 *s, const struct s3_place *p, struct manifest *ret, struct err *err)
+{
+	char *key = xasprintf("%s%s" MANIFEST_NAME, p->key, *p->key ? "/" : "");
+	struct err why;
+	int rc = manifest_read(s, key, ret, &why);
+
 	free(key);
+	if (rc == ERR_CORRUPT)
+		return err_set(err, rc,
+			"%s; 'kubetape push' of this tape, on the machine that records it, makes it anew",
+			why.text);
+	return rc ? err_copy(err, &why) : 0;
+}
+
+static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
+{
+	struct manifest m;
+	struct presented found = {&reading, p, &m, s, NULL, NULL};
+	int rc = settle_place(s, p, err);
+
+	rc = rc ? rc : read_manifest(s, p, &m, err);
 	if (rc)
 		return rc;
-	rc = folder_of(p, &folder, err);
-	tape = rc ? NULL : tape_folder(folder, &m);
-	rc = rc ? rc : note_place(folder, p, &m, err);
-	rc = rc ? rc : lay_out(tape, &m, ret_note, err);
-	rc = rc ? rc : push_book_fetch(s, p->key, &m.book, tape, err);
-	if (!rc)
-		*ret_path = tape;
-	else
-		free(tape);
-	free(folder);
+	rc = present(&found, err);
 	manifest_release(&m);
-	return rc;
+	if (rc)
+		return rc;
+	*ret_path = found.path;
+	*ret_note = found.note;
+	if (cache.is_spare) /* for programs that this one starts */
+		setenv(REMOTE_CACHE_VARIABLE, cache.root, true);
+	return 0;
 }
 
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err)
@@ -381,13 +450,56 @@ int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struc
 
 	*ret_note = NULL;
 	rc = rc ? rc : s3_open(&reading, place.bucket, &s, &why);
-	rc = rc ? rc : make_root(&why);
 	rc = rc ? rc : resolve_in(s, &place, ret_path, ret_note, &why);
 	s3_close(s);
 	s3_place_release(&place);
 	if (rc)
 		err_copy(err, &why);
 	return rc == 0 || rc == ERR_USAGE ? rc : err_prefix(err, rc, "cannot read '%s'", url);
+}
+
+/* The tape's folder, FOLDER/NAME.tape, at the front of a text; 0: it is not there. */
+static size_t folder_length(const char *text, const struct remote *r)
+{
+	size_t len = strlen(r->folder);
+	const char *end;
+
+	if (strncmp(text, r->folder, len) != 0 || text[len] != '/')
+		return 0;
+	end = strstr(text + len, REMOTE_TAPE_ENDING);
+	return end ? (size_t)(end - text) + strlen(REMOTE_TAPE_ENDING) : 0;
+}
+
+static const struct remote *remote_at(const char *text, size_t *ret_length)
+{
+	const struct remote *r = cache.remotes;
+
+	while (r && !(*ret_length = folder_length(text, r)))
+		r = r->next;
+	return r;
+}
+
+char *remote_tape_words(const char *text)
+{
+	struct buf words;
+	char *copy;
+	size_t len;
+	int rc = 0;
+
+	buf_init(&words, LIMIT_DOCUMENT_BYTES);
+	pthread_mutex_lock(&cache.lock);
+	while (*text && !rc) {
+		const struct remote *r = *text == '/' ? remote_at(text, &len) : NULL;
+
+		rc = r ? buf_printf(&words, NULL, "%s%s%s%s", S3_SCHEME, r->place.bucket,
+				 *r->place.key ? "/" : "", r->place.key)
+		       : buf_append(&words, text, 1, NULL);
+		text += r ? len : 1;
+	}
+	pthread_mutex_unlock(&cache.lock);
+	copy = slice_dup(buf_slice(&words));
+	buf_release(&words);
+	return copy;
 }
 
 int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),

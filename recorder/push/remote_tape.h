@@ -5,9 +5,7 @@
 #ifndef RECORDER_PUSH_REMOTE_TAPE_H
 #define RECORDER_PUSH_REMOTE_TAPE_H
 
-#include "schema/base/err.h"
-
-#include <stddef.h>
+#include "recorder/push/manifest.h"
 
 /* Once, before any tape is opened: from then on readers find what such folders lack. */
 void remote_tape_init(void);
@@ -16,6 +14,14 @@ void remote_tape_init(void);
  * is a warning about it, or NULL. ERR_USAGE if there are several, which it names; ERR_NOT_FOUND, and the
  * errors of s3.h. */
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err) MUST_CHECK;
+
+/* The local folder for the tape at `place`, of which the caller has a manifest that need not be in the store. The caller frees the
+ * path; the texts of the options are borrowed for the life of the process. */
+int remote_tape_present(const struct s3_options *options, const struct s3_place *place,
+	const struct manifest *m, char **ret_path, struct err *err) MUST_CHECK;
+
+/* A sentence in which such folders are called by the URLs that they stand for; the caller frees. */
+char *remote_tape_words(const char *text);
 
 /* The URL of each tape there or below; non-zero of `each` ends the walk and is returned. */
 int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),

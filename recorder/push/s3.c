@@ -13,12 +13,30 @@
 #define DEFAULT_REGION "us-east-1"
 #define EMPTY_SHA256   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define SUM_BLOCK      (256u << 10)
+#define BUCKET_LEAST   3
+#define BUCKET_MOST    63
 
 /* ---- places ---- */
 
 bool s3_is_url(const char *text)
 {
 	return strncmp(text, S3_SCHEME, strlen(S3_SCHEME)) == 0;
+}
+
+/* By the rules of AWS, which other stores share; anything else would end up in a host's name or a path. */
+static bool is_bucket_name(struct slice name)
+{
+	static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	size_t len = name.len;
+
+	if (len < BUCKET_LEAST || len > BUCKET_MOST || !memchr(ends, name.ptr[0], sizeof(ends) - 1) ||
+		!memchr(ends, name.ptr[len - 1], sizeof(ends) - 1))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (!memchr(ends, name.ptr[i], sizeof(ends) - 1) && name.ptr[i] != '.' && name.ptr[i] != '-')
+			return false;
+	}
+	return true;
 }
 
 int s3_place_parse(const char *url, struct s3_place *ret, struct err *err)
@@ -31,6 +49,11 @@ int s3_place_parse(const char *url, struct s3_place *ret, struct err *err)
 	bucket = slice_cut(&rest, '/');
 	if (!bucket.len)
 		return err_set(err, ERR_USAGE, "'%s' names no bucket, expected s3://BUCKET/PREFIX", url);
+	if (!is_bucket_name(bucket))
+		return err_set(err, ERR_USAGE,
+			"no bucket has a name like '%.*s': expected %d to %d lower-case letters, digits, dots and "
+			"hyphens, and a letter or a digit at both ends",
+			(int)bucket.len, bucket.ptr, BUCKET_LEAST, BUCKET_MOST);
 	while (rest.len && rest.ptr[rest.len - 1] == '/')
 		rest.len--;
 	*ret = (struct s3_place){slice_dup(bucket), slice_dup(rest)};

@@ -19,12 +19,15 @@
 #define S3_PART_BYTES (64u << 20)
 /* 64 hexadecimal digits and the end. */
 #define S3_SUM_BYTES 65
+/* Of an object's tag, with the end. */
+#define S3_ETAG_BYTES 128
 
 /* The parts of s3://BUCKET/KEY; key is "" for the whole bucket, and has no slash at its end. */
 struct s3_place {
 	char *bucket, *key;
 };
 bool s3_is_url(const char *text);
+/* ERR_USAGE for what is no such place, or names what cannot be a bucket. */
 int s3_place_parse(const char *url, struct s3_place *ret, struct err *err) MUST_CHECK;
 void s3_place_release(struct s3_place *p);
 
@@ -47,10 +50,10 @@ int s3_open(
 void s3_close(struct s3 *s); /* accepts NULL */
 
 /* The store's description of an object. sha256: the checksum with which it was stored, "" if there was
- * none. */
+ * none. The etag is as the store writes it, with its quotes. */
 struct s3_object {
 	uint64_t bytes;
-	char etag[128], sha256[80];
+	char etag[S3_ETAG_BYTES], sha256[80];
 };
 int s3_head(struct s3 *s, const char *key, struct s3_object *ret, struct err *err) MUST_CHECK;
 
@@ -69,15 +72,21 @@ struct s3_put {
 	const char *sha256;    /* of the bytes, as s3_sum_* makes it */
 	bool only_new;         /* ERR_BUSY if there is such an object */
 	const char *only_etag; /* ERR_BUSY unless the object there has that; NULL: any */
-	char *ret_etag; /* 128 bytes, for that of the object that was written; may be NULL, and only_etag */
+	char *ret_etag; /* S3_ETAG_BYTES, for that of the object that was written; may be NULL, and only_etag */
 };
 int s3_put(struct s3 *s, const struct s3_put *put, struct err *err) MUST_CHECK;
+
+/* The etag is without quotes, and "" if the list names none. */
+struct s3_entry {
+	const char *key;
+	uint64_t bytes;
+	const char *etag;
+};
 
 /* Each key that begins with `prefix`; with a delimiter those that have it after the prefix come once, cut after it.
  * Non-zero of `each` ends the walk and is returned. */
 int s3_list(struct s3 *s, const char *prefix, const char *delimiter,
-	int (*each)(void *context, const char *key, uint64_t bytes), void *context,
-	struct err *err) MUST_CHECK;
+	int (*each)(void *context, const struct s3_entry *entry), void *context, struct err *err) MUST_CHECK;
 
 /* SHA-256 in hexadecimal, of memory or of a part of a file. */
 int s3_sum_of(struct slice bytes, char ret[S3_SUM_BYTES], struct err *err) MUST_CHECK;

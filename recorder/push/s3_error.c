@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define CLOCK_LIMIT_NS (900 * NS_PER_S) /* AWS' own */
+
 enum refusal { REFUSES, DENIES, LACKS_BUCKET, LACKS_KEY, HAS_CHANGED, IS_BUSY, CLOCK_IS_OFF, KEYS_ENDED };
 
 /* The codes that are worth words of their own; any other one goes by the status. */
@@ -44,9 +46,11 @@ static enum refusal means_of(const char *code, int status)
 			return codes[i].means;
 	}
 	switch (status) {
+	/* An answer to HEAD has no code. AWS means a token that has ended by this status, or else a bucket of another region. */
+	case 400: return code ? REFUSES : KEYS_ENDED;
 	case 401:
 	case 403: return DENIES;
-	case 404: return code ? REFUSES : LACKS_KEY; /* an answer to HEAD has no code */
+	case 404: return code ? REFUSES : LACKS_KEY;
 	case 412: return HAS_CHANGED;
 	case 408:
 	case 429: return IS_BUSY;
@@ -64,19 +68,47 @@ static int64_t ahead_ns(const char *date)
 	return clock_wall_ns(&clock_system) - (int64_t)timegm(&tm) * NS_PER_S;
 }
 
+/* "the clock of this machine is 2h00m behind that of the store"; the caller frees. */
+static char *tell_clock(int64_t ahead)
+{
+	char time[TIME_TEXT_BYTES];
+
+	return xasprintf("the clock of this machine is %s %s that of the store",
+		duration_format(time, (ahead < 0 ? -ahead : ahead) / NS_PER_S * NS_PER_S),
+		ahead < 0 ? "behind" : "ahead of");
+}
+
 static int refuse_clock(const char *subject, const char *date, struct err *err)
 {
 	int64_t ahead = ahead_ns(date);
-	char time[TIME_TEXT_BYTES];
+	char *clock = tell_clock(ahead);
+	int rc;
 
-	if (!ahead)
-		return err_set(err, ERR_DENIED,
+	if (ahead)
+		rc = err_set(err, ERR_DENIED, "%s: %s; set it right", subject, clock);
+	else
+		rc = err_set(err, ERR_DENIED,
 			"%s: the clocks of this machine and of the store disagree; set this one right",
 			subject);
-	return err_set(err, ERR_DENIED,
-		"%s: the clock of this machine is %s %s that of the store; set it right", subject,
-		duration_format(time, (ahead < 0 ? -ahead : ahead) / NS_PER_S * NS_PER_S),
-		ahead < 0 ? "behind" : "ahead of");
+	free(clock);
+	return rc;
+}
+
+/* A signature is of no use to a store whose clock is further away than that. */
+static bool is_clock_off(const char *date)
+{
+	int64_t ahead = ahead_ns(date);
+
+	return ahead > CLOCK_LIMIT_NS || ahead < -CLOCK_LIMIT_NS;
+}
+
+/* Where no code names the reason, the clocks do. */
+static enum refusal judge_refusal(const char *code, const struct web_answer *a)
+{
+	enum refusal means = means_of(code, a->status);
+
+	return !code && (means == DENIES || means == KEYS_ENDED) && is_clock_off(a->date) ? CLOCK_IS_OFF
+											  : means;
 }
 
 static char *subject_of(const struct s3 *s, const struct s3_request *r)
@@ -109,11 +141,22 @@ static bool renews(struct s3 *s)
 	return true;
 }
 
+static int refuse_rights(
+	struct s3 *s, const char *subject, const char *said, const struct web_answer *a, struct err *err)
+{
+	char *clock = is_clock_off(a->date) ? tell_clock(ahead_ns(a->date)) : NULL;
+	const struct aws_keys *keys;
+	int rc = err_set(err, ERR_DENIED, "%s: %s; the credentials are those of %s%s%s", subject, said,
+		aws_keys_get(s->aws, false, &keys, NULL) ? "nobody" : keys->source, clock ? ", and " : "",
+		clock ? clock : "");
+
+	free(clock);
+	return rc;
+}
+
 static int refuse_as(struct s3 *s, enum refusal means, const char *subject, const char *said,
 	const struct web_answer *a, struct err *err)
 {
-	const struct aws_keys *keys;
-
 	switch (means) {
 	case CLOCK_IS_OFF: return refuse_clock(subject, a->date, err);
 	case LACKS_BUCKET:
@@ -122,9 +165,7 @@ static int refuse_as(struct s3 *s, enum refusal means, const char *subject, cons
 	case HAS_CHANGED: return err_set(err, ERR_BUSY, "%s: it is there already, or has changed", subject);
 	case IS_BUSY: return err_set(err, ERR_NETWORK, "%s: %s", subject, said);
 	case DENIES:
-	case KEYS_ENDED:
-		return err_set(err, ERR_DENIED, "%s: %s; the credentials are those of %s", subject, said,
-			aws_keys_get(s->aws, false, &keys, NULL) ? "nobody" : keys->source);
+	case KEYS_ENDED: return refuse_rights(s, subject, said, a, err);
 	default: return err_set(err, ERR_FAILED, "%s: %s", subject, said);
 	}
 }
@@ -134,10 +175,11 @@ int s3_refuse(struct s3 *s, const struct s3_request *r, const struct web_answer 
 {
 	struct slice body = buf_slice(&a->body);
 	char *code = xml_text(body, "Code"), *message = xml_text(body, "Message");
-	char *said = xasprintf("the store says %s%s%.400s (status %d)", code ? code : "no",
-		message ? ": " : "", message ? message : "", a->status);
+	enum refusal means = judge_refusal(code, a);
+	char *said = xasprintf("the store says %s%s%.400s (status %d%s)", code ? code : "no",
+		message ? ": " : "", message ? message : "", a->status,
+		!code && means == KEYS_ENDED ? ": perhaps a session token has ended" : "");
 	char *subject = subject_of(s, r);
-	enum refusal means = means_of(code, a->status);
 	int rc = refuse_as(s, means, subject, said, a, err);
 
 	*ret_again = means == IS_BUSY;

@@ -151,7 +151,7 @@ int s3_put(struct s3 *s, const struct s3_put *put, struct err *err)
 
 struct s3_listing {
 	const char *prefix, *delimiter;
-	int (*each)(void *context, const char *key, uint64_t bytes);
+	int (*each)(void *context, const struct s3_entry *entry);
 	void *context;
 	char *next; /* where the next page begins; NULL after the last */
 };
@@ -176,13 +176,28 @@ static int list_query(const struct s3_listing *l, struct buf *to, struct err *er
 	return rc ? rc : buf_append(to, "", 1, err);
 }
 
+/* Some stores write them here, some do not. */
+static const char *cut_quotes(char *etag)
+{
+	size_t len = strlen(etag);
+
+	if (len < 2 || *etag != '"' || etag[len - 1] != '"')
+		return etag;
+	etag[len - 1] = 0;
+	return etag + 1;
+}
+
 static int give_entry(const struct s3_listing *l, struct slice entry, const char *tag)
 {
-	char *key = xml_text(entry, tag), *size = xml_text(entry, "Size");
-	int stop = key ? l->each(l->context, key, size ? strtoull(size, NULL, 10) : 0) : 0;
+	char *key = xml_text(entry, tag), *size = xml_text(entry, "Size"), *etag = xml_text(entry, "ETag");
+	int stop = 0;
 
+	if (key)
+		stop = l->each(l->context, &(struct s3_entry){key, size ? strtoull(size, NULL, 10) : 0,
+						   etag ? cut_quotes(etag) : ""});
 	free(key);
 	free(size);
+	free(etag);
 	return stop;
 }
 
@@ -223,7 +238,7 @@ static int list_page(struct s3 *s, struct s3_listing *l, struct err *err)
 }
 
 int s3_list(struct s3 *s, const char *prefix, const char *delimiter,
-	int (*each)(void *context, const char *key, uint64_t bytes), void *context, struct err *err)
+	int (*each)(void *context, const struct s3_entry *entry), void *context, struct err *err)
 {
 	struct s3_listing l = {prefix, delimiter, each, context, NULL};
 	int rc;

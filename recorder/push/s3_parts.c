@@ -125,11 +125,12 @@ static int end_upload(
 	struct s3 *s, const struct s3_put *put, const char *upload, struct buf *list, struct err *err)
 {
 	char sum[S3_SUM_BYTES], *query = upload_query("", upload);
+	char *same = put->only_etag ? xasprintf("If-Match: %s", put->only_etag) : NULL;
 	struct s3_request r = {.method = "POST",
 		.verb = "write",
 		.key = put->key,
 		.query = query,
-		.headers = {"Content-Type: application/xml", put->only_new ? "If-None-Match: *" : NULL},
+		.headers = {"Content-Type: application/xml", put->only_new ? "If-None-Match: *" : same},
 		.sha256 = sum};
 	struct web_answer answer;
 	int rc = buf_printf(list, err, "</CompleteMultipartUpload>");
@@ -141,6 +142,7 @@ static int end_upload(
 		rc = check_end(put, &answer, err);
 		web_answer_release(&answer);
 	}
+	free(same);
 	free(query);
 	return rc;
 }

@@ -183,7 +183,7 @@ static void copy_header(CURL *easy, const char *name, char *to, size_t size)
 
 	*to = 0;
 	if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
-		snprintf(to, size, "%s", header->value);
+		snprintf(to, size, "%.*s", (int)strcspn(header->value, "\r\n"), header->value);
 }
 
 static void note_headers(CURL *easy, struct web_answer *a)

@@ -21,7 +21,7 @@ static int open_one(sqlite3 *db, const struct sql_tape *tape, size_t number, str
 	int rc = run(db, sql, err);
 
 	sqlite3_free(sql);
-	return rc ? err_prefix(err, rc, "'%s'", tape->path) : 0;
+	return rc ? err_prefix(err, rc, "'%s'", tape->name) : 0;
 }
 
 /* The columns of a table that a view of it has: those that `*` gives, and the positions. The caller frees. */

@@ -31,6 +31,9 @@ struct fetched_file {
 	uint64_t next_page; /* after the stretch that was fetched last */
 	uint64_t stretch_bytes;
 	struct buf bytes;
+	bool is_whole_wanted; /* of no use unless all of it is on the disk */
+	/* Pages in `bytes` that the disk did not take: they are read from there until others are fetched. */
+	uint64_t unkept_page, unkept_count;
 };
 
 void fetched_set_source(const struct fetched_source *of)
@@ -43,6 +46,13 @@ bool fetched_is(const char *path)
 	struct fetched_segment segment;
 
 	return source && source->find(source->context, path, &segment, NULL) > 0;
+}
+
+bool fetched_is_stray(const char *path)
+{
+	struct fetched_segment segment;
+
+	return source && source->find(source->context, path, &segment, NULL) == ERR_NOT_FOUND;
 }
 
 int fetched_take_error(struct err *err)
@@ -61,7 +71,7 @@ static int write_at(struct fetched_file *f, const char *bytes, size_t len, uint6
 		ssize_t n = pwrite(f->fd, bytes, len, (off_t)offset);
 
 		if (n <= 0)
-			return err_set_errno(err, n < 0 ? errno : EIO, "cannot write '%s'", f->path);
+			return err_set_errno(err, n < 0 ? errno : EIO, "cannot write into the cache");
 		bytes += n;
 		offset += (uint64_t)n;
 		len -= (size_t)n;
@@ -77,7 +87,31 @@ static bool fits(const struct fetched_file *f, uint64_t page, const char *bytes)
 static int fetch_bytes(struct fetched_file *f, uint64_t offset, uint64_t bytes, struct err *err)
 {
 	buf_clear(&f->bytes);
+	f->unkept_count = 0;
 	return source->fetch(source->context, f->path, offset, bytes, &f->bytes, err);
+}
+
+static int keep_pages(struct fetched_file *f, uint64_t first, uint64_t count, struct err *err)
+{
+	uint64_t size = f->seal.page_bytes;
+	struct err why;
+	int rc = write_at(f, f->bytes.ptr, count * size, first * size, &why);
+
+	if (!rc) {
+		memset(f->known + first, 1, count);
+		return 0;
+	}
+	if (f->is_whole_wanted)
+		return err_copy(err, &why);
+	f->unkept_page = first;
+	f->unkept_count = count;
+	source->unkept(source->context, &why);
+	return 0;
+}
+
+static bool is_unkept(const struct fetched_file *f, uint64_t page)
+{
+	return page >= f->unkept_page && page < f->unkept_page + f->unkept_count;
 }
 
 static int fetch_pages(struct fetched_file *f, uint64_t first, uint64_t count, struct err *err)
@@ -91,10 +125,7 @@ static int fetch_pages(struct fetched_file *f, uint64_t first, uint64_t count, s
 				"page %" PRIu64 " of '%s' is damaged where it was fetched from",
 				first + i + 1, f->path);
 	}
-	rc = rc ? rc : write_at(f, f->bytes.ptr, count * size, first * size, err);
-	if (!rc)
-		memset(f->known + first, 1, count);
-	return rc;
+	return rc ? rc : keep_pages(f, first, count, err);
 }
 
 /* How many pages to ask for, from that one: more where reading goes on after what was asked for last. */
@@ -127,27 +158,49 @@ static void look_here(struct fetched_file *f, uint64_t page)
 
 static int need_page(struct fetched_file *f, uint64_t page, struct err *err)
 {
+	if (is_unkept(f, page))
+		return 0;
 	if (!f->known[page])
 		look_here(f, page);
 	return f->known[page] ? 0 : fetch_pages(f, page, stretch_of(f, page), err);
 }
 
+/* That much of one page, or of what follows the last one. */
+static int read_part(
+	struct fetched_file *f, uint64_t page, char *to, size_t len, uint64_t offset, struct err *err)
+{
+	int rc = page < f->seal.pages ? need_page(f, page, err) : 0;
+
+	if (rc)
+		return rc;
+	if (is_unkept(f, page))
+		memcpy(to, f->bytes.ptr + (offset - f->unkept_page * f->seal.page_bytes), len);
+	else if (pread(f->fd, to, len, (off_t)offset) != (ssize_t)len)
+		return err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, f->path, offset);
+	return 0;
+}
+
 static int read_at(struct fetched_file *f, char *to, size_t len, uint64_t offset, struct err *err)
 {
-	uint64_t size = f->seal.page_bytes, end = f->seal.pages * size;
+	uint64_t size = f->seal.page_bytes;
 	int rc = 0;
 
-	for (uint64_t page = offset / size; page * size < offset + len && page * size < end && !rc; page++)
-		rc = need_page(f, page, err);
-	if (!rc && pread(f->fd, to, len, (off_t)offset) != (ssize_t)len)
-		rc = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, f->path, offset);
+	while (len && !rc) {
+		uint64_t page = offset / size, left = (page + 1) * size - offset;
+		size_t part = len < left ? len : (size_t)left;
+
+		rc = read_part(f, page, to, part, offset, err);
+		to += part;
+		offset += part;
+		len -= part;
+	}
 	return rc;
 }
 
 /* ---- a file ---- */
 
 /* The sums and their footer, with which the file ends. */
-static int fetch_seal(struct fetched_file *f, struct err *err)
+static int fetch_tail(struct fetched_file *f, struct err *err)
 {
 	uint64_t least = f->segment.bytes < LEAST_BYTES ? f->segment.bytes : LEAST_BYTES, want;
 	int rc = fetch_bytes(f, f->segment.bytes - least, least, err);
@@ -155,19 +208,30 @@ static int fetch_seal(struct fetched_file *f, struct err *err)
 	if (rc)
 		return rc;
 	want = seal_tail_bytes(buf_slice(&f->bytes), f->segment.bytes);
-	if (want > least && (rc = fetch_bytes(f, f->segment.bytes - want, want, err)))
+	return want > least ? fetch_bytes(f, f->segment.bytes - want, want, err) : 0;
+}
+
+static int fetch_seal(struct fetched_file *f, struct err *err)
+{
+	struct err why;
+	int rc = fetch_tail(f, err);
+
+	rc = rc ? rc
+		: seal_take(
+			  buf_slice(&f->bytes), f->path, f->segment.bytes, f->segment.digest, &f->seal, err);
+	if (rc || !write_at(f, f->bytes.ptr, f->bytes.len, f->segment.bytes - f->bytes.len, &why))
 		return rc;
-	return write_at(f, f->bytes.ptr, f->bytes.len, f->segment.bytes - f->bytes.len, err);
+	if (f->is_whole_wanted)
+		return err_copy(err, &why);
+	source->unkept(source->context, &why);
+	return 0;
 }
 
 static int load_seal(struct fetched_file *f, struct err *err)
 {
 	int rc = seal_load(f->fd, f->path, f->segment.digest, &f->seal, NULL);
 
-	if (rc == 0)
-		return 0;
-	rc = fetch_seal(f, err);
-	return rc ? rc : seal_load(f->fd, f->path, f->segment.digest, &f->seal, err);
+	return rc ? fetch_seal(f, err) : 0;
 }
 
 static void file_close(struct fetched_file *f)
@@ -180,11 +244,12 @@ static void file_close(struct fetched_file *f)
 	free(f->path);
 }
 
-static int file_open(struct fetched_file *f, const char *path, struct err *err)
+static int file_open(struct fetched_file *f, const char *path, bool is_whole_wanted, struct err *err)
 {
 	int rc;
 
-	*f = (struct fetched_file){.fd = -1, .path = xstrdup(path), .next_page = UINT64_MAX};
+	*f = (struct fetched_file){
+		.fd = -1, .path = xstrdup(path), .next_page = UINT64_MAX, .is_whole_wanted = is_whole_wanted};
 	buf_init(&f->bytes, LIMIT_SEGMENT_BYTES);
 	rc = source->find(source->context, path, &f->segment, err);
 	if (rc <= 0)
@@ -199,6 +264,50 @@ static int file_open(struct fetched_file *f, const char *path, struct err *err)
 	return rc;
 }
 
+/* What is here is of no use as an answer; it stays where the source has something else. */
+static int compare_tail(struct fetched_file *f, struct err *err)
+{
+	uint64_t len = 8 * f->seal.pages + SEAL_FOOTER_BYTES, at = f->segment.bytes - len;
+	int rc = fetch_bytes(f, at, len, err);
+	char *here = xmalloc(len);
+
+	if (!rc &&
+		(pread(f->fd, here, len, (off_t)at) != (ssize_t)len || memcmp(here, f->bytes.ptr, len) != 0))
+		rc = err_set(
+			err, ERR_CORRUPT, "the sums of '%s' are damaged where it was fetched from", f->path);
+	free(here);
+	return rc;
+}
+
+static int fetch_all(struct fetched_file *f, struct err *err)
+{
+	int rc = compare_tail(f, err);
+
+	for (uint64_t page = 0; !rc && page < f->seal.pages; page++) {
+		if (!f->known[page])
+			rc = fetch_pages(f, page, stretch_of(f, page), err);
+	}
+	return rc;
+}
+
+int fetched_anew(const char *path, int *ret_fd, struct err *err)
+{
+	struct fetched_file f;
+	int rc;
+
+	*ret_fd = -1;
+	if (!fetched_is(path))
+		return 0;
+	rc = file_open(&f, path, true, err);
+	rc = rc ? rc : fetch_all(&f, err);
+	if (!rc) {
+		*ret_fd = f.fd;
+		f.fd = -1;
+	}
+	file_close(&f);
+	return rc;
+}
+
 int fetched_complete(const char *path, struct err *err)
 {
 	struct fetched_file f;
@@ -206,7 +315,7 @@ int fetched_complete(const char *path, struct err *err)
 
 	if (!fetched_is(path))
 		return 0;
-	rc = file_open(&f, path, err);
+	rc = file_open(&f, path, true, err);
 	for (uint64_t page = 0; !rc && page < f.seal.pages; page++)
 		rc = need_page(&f, page, err);
 	file_close(&f);
@@ -317,7 +426,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
 	if (!(flags & SQLITE_OPEN_MAIN_DB))
 		return ordinary->xOpen(ordinary, path, file, flags, ret_flags);
 	f->base.pMethods = NULL;
-	if (file_open(&f->file, path, &err)) {
+	if (file_open(&f->file, path, false, &err)) {
 		file_close(&f->file);
 		return keep_error(&err, SQLITE_CANTOPEN);
 	}

@@ -19,22 +19,33 @@ struct fetched_segment {
 };
 
 struct fetched_source {
-	/* 1 if the file at that path is one that is fetched: a file of that size is there then. 0 if it is not. */
+	/* 1 if the file at that path is one that is fetched: a file of that size is there then. 0 if it is not. ERR_NOT_FOUND if
+	 * its folder is a tape's that is fetched, and the tape does not have it. */
 	int (*find)(void *context, const char *path, struct fetched_segment *ret, struct err *err);
 	/* Appends that many bytes of it. Called by several threads. */
 	int (*fetch)(void *context, const char *path, uint64_t offset, size_t bytes, struct buf *to,
 		struct err *err);
+	/* The file cannot be written, because of that: what is fetched from now on is read and not kept. Called by several
+	 * threads, again and again. */
+	void (*unkept)(void *context, const struct err *why);
 	void *context;
 };
 
-/* To be called once, before any tape is opened. The source is borrowed for the life of the process. */
+/* To be called before any tape is opened. The source is borrowed for the life of the process. */
 void fetched_set_source(const struct fetched_source *source);
 
 /* Whether that file's holes are filled as it is read. */
 bool fetched_is(const char *path);
 
+/* Whether it only lies among such files: another program laid it out, which knew more of the tape, or did so long ago. */
+bool fetched_is_stray(const char *path);
+
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */
 int fetched_complete(const char *path, struct err *err) MUST_CHECK;
+
+/* Fetches all pages, whatever is here already, for code that is to check the source and not the copy. A page that is damaged there
+ * does not take the place of one that is here. *ret_fd, which the caller closes, is the file, or -1 for other files. */
+int fetched_anew(const char *path, int *ret_fd, struct err *err) MUST_CHECK;
 
 /* The name under which SQLite opens such a file. */
 const char *fetched_vfs(void);

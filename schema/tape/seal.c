@@ -166,21 +166,13 @@ int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct
 	return rc;
 }
 
-/* The footer of a file, checked against itself and the file's size. */
-static int read_footer(int fd, const char *path, uint8_t footer[SEAL_FOOTER_BYTES], struct err *err)
+/* Against itself, and the size of the file that it ends. */
+static int check_footer(
+	const uint8_t footer[SEAL_FOOTER_BYTES], const char *path, uint64_t size, struct err *err)
 {
-	struct stat st;
-	uint64_t size, pages, page_bytes;
+	uint64_t pages = seal_get_u64(footer + FOOTER_PAGES),
+		 page_bytes = seal_get_u64(footer + FOOTER_PAGE_BYTES);
 
-	if (fstat(fd, &st))
-		return err_set_errno(err, errno, "cannot stat '%s'", path);
-	size = (uint64_t)st.st_size;
-	if (size < SEAL_FOOTER_BYTES ||
-		pread(fd, footer, SEAL_FOOTER_BYTES, (off_t)(size - SEAL_FOOTER_BYTES)) != SEAL_FOOTER_BYTES)
-		return err_set(err, ERR_CORRUPT,
-			"'%s' is cut short: %" PRIu64 " bytes have no room for a seal", path, size);
-	pages = seal_get_u64(footer + FOOTER_PAGES);
-	page_bytes = seal_get_u64(footer + FOOTER_PAGE_BYTES);
 	if (memcmp(footer, SEAL_MAGIC, 8) != 0 ||
 		sum_of(footer, FOOTER_SELF) != seal_get_u64(footer + FOOTER_SELF))
 		return err_set(err, ERR_CORRUPT,
@@ -197,6 +189,26 @@ static int read_footer(int fd, const char *path, uint8_t footer[SEAL_FOOTER_BYTE
 			"bad size of '%s': found %" PRIu64 " bytes, expected %" PRIu64, path, size,
 			pages * (page_bytes + 8) + SEAL_FOOTER_BYTES);
 	return 0;
+}
+
+static int refuse_short(const char *path, uint64_t size, struct err *err)
+{
+	return err_set(
+		err, ERR_CORRUPT, "'%s' is cut short: %" PRIu64 " bytes have no room for a seal", path, size);
+}
+
+static int read_footer(int fd, const char *path, uint8_t footer[SEAL_FOOTER_BYTES], struct err *err)
+{
+	struct stat st;
+	uint64_t size;
+
+	if (fstat(fd, &st))
+		return err_set_errno(err, errno, "cannot stat '%s'", path);
+	size = (uint64_t)st.st_size;
+	if (size < SEAL_FOOTER_BYTES ||
+		pread(fd, footer, SEAL_FOOTER_BYTES, (off_t)(size - SEAL_FOOTER_BYTES)) != SEAL_FOOTER_BYTES)
+		return refuse_short(path, size, err);
+	return check_footer(footer, path, size, err);
 }
 
 struct check {
@@ -311,11 +323,11 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 	struct err *err)
 {
 	struct check c = {.damaged = damaged, .progress = progress, .context = context};
-	int result = fetched_complete(path, err);
+	int fd, result = fetched_anew(path, &fd, err);
 
 	if (result)
 		return result;
-	c.pages = (struct pages){.fd = regular_file_open(path, O_RDONLY, err), .path = path};
+	c.pages = (struct pages){.fd = fd < 0 ? regular_file_open(path, O_RDONLY, err) : fd, .path = path};
 	if (c.pages.fd < 0)
 		return c.pages.fd;
 	result = check_fd(&c, ret_digest_hex, err);
@@ -332,6 +344,21 @@ int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct
 		return fd;
 	rc = read_footer(fd, path, footer, err);
 	close(fd);
+	if (!rc)
+		digest_to_hex(footer + FOOTER_DIGEST, ret_digest_hex);
+	return rc;
+}
+
+int seal_digest_of(struct slice end, const char *name, uint64_t file_bytes,
+	char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+{
+	const uint8_t *footer;
+	int rc;
+
+	if (end.len < SEAL_FOOTER_BYTES || file_bytes < SEAL_FOOTER_BYTES)
+		return refuse_short(name, file_bytes, err);
+	footer = (const uint8_t *)end.ptr + end.len - SEAL_FOOTER_BYTES;
+	rc = check_footer(footer, name, file_bytes, err);
 	if (!rc)
 		digest_to_hex(footer + FOOTER_DIGEST, ret_digest_hex);
 	return rc;
@@ -391,6 +418,34 @@ int seal_load(int fd, const char *path, const char *digest_hex, struct seal_sums
 		rc = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
 	else
 		rc = check_sums(footer, &s, path, digest_hex, err);
+	if (rc) {
+		seal_release(&s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const char *digest_hex,
+	struct seal_sums *ret, struct err *err)
+{
+	const uint8_t *footer;
+	struct seal_sums s;
+	int rc;
+
+	if (tail.len < SEAL_FOOTER_BYTES || file_bytes < tail.len)
+		return refuse_short(path, file_bytes, err);
+	footer = (const uint8_t *)tail.ptr + tail.len - SEAL_FOOTER_BYTES;
+	rc = check_footer(footer, path, file_bytes, err);
+	if (rc)
+		return rc;
+	s = (struct seal_sums){
+		seal_get_u64(footer + FOOTER_PAGES), seal_get_u64(footer + FOOTER_PAGE_BYTES), NULL};
+	if (8 * s.pages + SEAL_FOOTER_BYTES > tail.len)
+		return refuse_short(path, file_bytes, err);
+	s.sums = xmalloc(8 * s.pages);
+	memcpy(s.sums, footer - 8 * s.pages, 8 * s.pages);
+	rc = check_sums(footer, &s, path, digest_hex, err);
 	if (rc) {
 		seal_release(&s);
 		return rc;

@@ -33,7 +33,7 @@ struct seal_damage {
 	char found[40], expected[40];
 };
 
-/* Reads the whole file and calls damaged for each page or field that is not as sealed; a non-zero return
+/* Reads the whole file, one that is fetched from where it is fetched, and calls damaged for each page or field that is not as sealed; a non-zero return
  * stops. progress, if not NULL, gets the number of bytes read so far. Returns the number of damaged places.
  * The digest is that of the footer. ERR_CORRUPT if there is no intact footer to check against. */
 int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
@@ -42,6 +42,10 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 
 /* The digest in the footer, without reading the pages. */
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
+
+/* The same from the last bytes of a file that is elsewhere; `name` is for errors. */
+int seal_digest_of(struct slice end, const char *name, uint64_t file_bytes,
+	char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
 /* The checksums of a file's pages, and the size and number of these. */
 struct seal_sums {
@@ -56,6 +60,9 @@ uint64_t seal_tail_bytes(struct slice end, uint64_t file_bytes);
 /* Reads the checksums, and checks them against the footer and the expected digest of the file. */
 int seal_load(
 	int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err) MUST_CHECK;
+/* The same from the bytes that the file ends with, as seal_tail_bytes counts them. */
+int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const char *digest_hex,
+	struct seal_sums *ret, struct err *err) MUST_CHECK;
 void seal_release(struct seal_sums *s);
 
 #endif

@@ -178,6 +178,10 @@ static int read_list(
 			continue;
 		file.sealed = kind == NAME_SEALED;
 		file.path = xasprintf("%s/%s", tape_path, entry->d_name);
+		if (fetched_is_stray(file.path)) {
+			free(file.path);
+			continue;
+		}
 		list = xrealloc(list, (count + 1) * sizeof(*list));
 		list[count++] = file;
 	}

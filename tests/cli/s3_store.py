@@ -197,7 +197,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 entries[key if cut < 0 else key[:cut + 1]] = cut >= 0
         names = sorted(n for n in entries if n > values.get("continuation-token", ""))
         text = "".join(f"<CommonPrefixes><Prefix>{escape(n)}</Prefix></CommonPrefixes>" if entries[n] else
-                       f"<Contents><Key>{escape(n)}</Key><Size>{len(self.store.objects[n].body)}</Size></Contents>" for n in names[:PAGE])
+                       f"<Contents><Key>{escape(n)}</Key><Size>{len(self.store.objects[n].body)}</Size>"
+                       f"<ETag>{escape(self.store.objects[n].etag)}</ETag></Contents>" for n in names[:PAGE])
         if len(names) > PAGE:
             text += f"<NextContinuationToken>{escape(names[PAGE - 1])}</NextContinuationToken>"
         return 200, f"<ListBucketResult>{text}</ListBucketResult>".encode(), []
@@ -248,7 +249,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Answers:
-    """A server that gives fixed answers to (method, path): what credentials are fetched from. Anything else is refused."""
+    """A server that gives fixed answers to (method, path), texts or functions that give one: what credentials are fetched from.
+    Anything else is refused."""
 
     def __init__(self, answers):
         self.seen, self.bodies = [], []
@@ -262,6 +264,7 @@ class Answers:
                 outer.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
                 outer.seen.append((self.command, self.path, self.headers))
                 text = answers.get((self.command, self.path))
+                text = text() if callable(text) else text
                 self.send_response(403 if text is None else 200)
                 self.end_headers()
                 self.wfile.write(b"<E><Code>InvalidIdentityToken</Code></E>" if text is None else text.encode())

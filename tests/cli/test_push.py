@@ -5,7 +5,8 @@ import signal
 import subprocess
 import threading
 
-from s3_store import SECRET, Answers, S3Store
+from audit_log import request, write_log
+from s3_store import SECRET, Answers, S3Store, StoredObject
 from tapes import KUBETAPE, TapeTest, event, pod
 
 
@@ -148,6 +149,195 @@ class Push(PushTest):
         self.assert_stored()
 
 
+class Loss(PushTest):
+    """What becomes of the store's copy after it was pushed."""
+    rows = segments(4)
+
+    def key(self, part):
+        return self.store.keys(part)[0]
+
+    def torn(self, body):
+        """A pushed tape whose manifest is that; the manifest as it was."""
+        self.push()
+        before = self.manifest()
+        self.store.objects[self.key("manifest")] = StoredObject(body(self.store.objects[self.key("manifest")].body))
+        return before
+
+    def facts(self, manifest):
+        return [{k: v for k, v in s.items() if k != "pushed"} for s in manifest["segments"]]
+
+    def remove_here(self, *numbers):
+        for number in numbers:
+            os.remove(os.path.join(self.tape, f"seg-{number:06}.db"))
+
+    def assert_mended(self, before, done, code=0):
+        self.assertEqual(done.returncode, code)
+        self.assertRegex(done.stderr, "^kubetape push: 's3://tapes/prod/cluster=x/tape=[0-9a-f]+/manifest.json' was torn; "
+                                      "it is made anew from the [0-9]+ segments that the store has\n$")
+        self.assertEqual(self.facts(self.manifest()), self.facts(before))
+        self.assertTrue(self.manifest()["complete"])
+        self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 0)
+        self.assertEqual(self.push(code=code).stderr, "")
+
+    def test_a_torn_manifest_is_made_anew(self):
+        for name, body in (("empty", lambda b: b""), ("half", lambda b: b[:len(b) // 2]), ("all but the end", lambda b: b[:-3]),
+                           ("zeros", lambda b: b"\0" * len(b)), ("a page", lambda b: b"<html>no</html>"), ("of nothing", lambda b: b"{}"),
+                           ("senseless", lambda b: b.replace(b'"sha256": "', b'"sha256": "x'))):
+            with self.subTest(name):
+                self.store.objects.clear()
+                before = self.torn(body)
+                reader = self.run_tape("info", "s3://tapes/prod", env=self.env())
+                self.assert_fails(reader, 1, "'kubetape push' of this tape, on the machine that records it, makes it anew")
+                self.assertIn("manifest.json': it is no manifest of a tape", reader.stderr)
+                puts = self.store.count("PUT", "seg-")
+                self.assert_mended(before, self.push())
+                self.assertEqual(self.store.count("PUT", "seg-"), puts)
+
+    def test_a_manifest_that_is_made_anew_names_what_this_machine_no_longer_has(self):
+        before = self.torn(lambda b: b[:100])
+        self.remove_here(1, 2)
+        self.store.objects[self.key("seg-000002")].sha256 = ""  # a store that was copied
+        self.assert_mended(before, self.push())
+
+    def test_a_manifest_that_vanished_is_made_anew(self):
+        self.push()
+        before = self.manifest()
+        self.remove_here(1, 2)
+        del self.store.objects[self.key("manifest")]
+        self.push()
+        self.assertEqual(self.facts(self.manifest()), self.facts(before))
+
+    def test_a_manifest_that_is_made_anew_says_what_the_store_lacks(self):
+        self.torn(lambda b: b"")
+        self.remove_here(1, 2, 3)
+        del self.store.objects[self.key("seg-000002")]
+        self.push(code=3)
+        self.assertEqual([(s["first"], s["last"]) for s in self.manifest()["lost"]], [(2, 2)])
+        self.assertEqual([s["segment"] for s in self.manifest()["segments"]], [1, 3, 4])
+
+    def test_a_manifest_is_not_made_anew_from_what_is_damaged_and_not_here(self):
+        self.torn(lambda b: b"torn")
+        self.remove_here(1)
+        before = self.store.objects[self.key("seg-000001")].body
+        for body in (before[:5000], before[:-64] + bytes(64), b""):
+            self.store.objects[self.key("seg-000001")].body = body
+            self.assertRegex(self.push(code=1).stderr, "^kubetape push: cannot make 's3://tapes/prod/.*/manifest.json' anew: .*seg-000001.db.*; "
+                                                       "this machine no longer has that segment: move it away there and push again, the manifest will say that it is lost\n$")
+            self.assertEqual(self.store.objects[self.key("manifest")].body, b"torn")
+
+    def test_the_audit_book_stays_in_a_manifest_that_is_made_anew(self):
+        log = write_log(os.path.join(self.dir, "audit.log"), [request("create", pod("p0-1", "u0-1", 2), 1, user="alice")])
+        self.assertEqual(self.run_tape("audit", self.tape, log).returncode, 0)
+        before = self.torn(lambda b: b[:-10])
+        os.remove(os.path.join(self.tape, "audit.sqlite"))
+        torn = self.store.objects[self.key("manifest")]
+        for sum_ in (before["audit"]["sha256"], ""):
+            self.store.objects[self.key("manifest")], self.store.objects[self.key("audit.sqlite")].sha256 = torn, sum_
+            self.push()
+            self.assertEqual(self.manifest()["audit"], before["audit"])
+
+    def test_a_manifest_of_a_later_program_is_let_be(self):
+        self.torn(lambda b: b.replace(b'"manifest": 1', b'"manifest": 2'))
+        before = self.store.objects[self.key("manifest")].body
+        self.refused("the manifest is of version 2, this program knows 1")
+        self.assertEqual(self.store.objects[self.key("manifest")].body, before)
+
+    def test_killed_while_a_manifest_is_made_anew_it_is_repeated_without_harm(self):
+        before = self.torn(lambda b: b[:50])
+        self.remove_here(1, 2)
+        torn, methods = self.store.objects[self.key("manifest")], ("GET", "HEAD", "PUT")
+        for count in range(24):
+            process = subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod"], env=self.env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+            def strike(process=process):
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+
+            with self.store.lock:
+                self.store.objects[self.key("manifest")] = torn
+                self.store.faults = [(methods[count % 3], "", lambda: None)] * (count // 3) + [(methods[count % 3], "", strike)]
+            process.wait(timeout=60)
+            self.store.faults = []
+            body = self.store.objects[self.key("manifest")].body
+            if body != torn.body:
+                self.assertEqual(self.facts(json.loads(body)), self.facts(before))
+        self.store.objects[self.key("manifest")] = torn
+        self.assert_mended(before, self.push())
+
+    def lose(self, part, change):
+        key = self.key(part)
+        there = self.store.objects[key]
+        body = change(there.body)
+        if body is None:
+            del self.store.objects[key]
+        else:
+            self.store.objects[key] = StoredObject(body, there.sha256 if len(body) != len(there.body) else "other")
+
+    changes = (("has [0-9]+ bytes in the store, expected [0-9]+", lambda b: b[:5000]),
+               ("has 0 bytes in the store, expected [0-9]+", lambda b: b""),
+               ("is gone from the store", lambda b: None),
+               ("was changed in the store: its sum is 'other', expected '[0-9a-f]{16}'", lambda b: b[:9000] + b"x" + b[9001:]))
+
+    def test_what_was_changed_in_the_store_is_pushed_again(self):
+        self.push("--part-size", "16K")
+        for size in ("64M", "16K"):
+            for words, change in self.changes:
+                with self.subTest(words, size=size):
+                    self.lose("seg-000002", change)
+                    self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 1)
+                    done = self.push("--part-size", size)
+                    self.assertRegex(done.stderr, f"^kubetape push: 's3://tapes/prod/.*/seg-000002.db' {words}; pushing it again\n$")
+                    self.assertIn("pushed 1 segments", done.stdout)
+                    self.assert_stored()
+                    self.assertEqual(self.run_tape("verify", "s3://tapes/prod", env=self.env()).returncode, 0)
+
+    def test_what_was_changed_in_the_store_and_is_not_here_is_told(self):
+        self.push()
+        self.remove_here(1, 2)
+        for words, change in self.changes:
+            with self.subTest(words):
+                there, key = self.store.objects[self.key("seg-000002")], self.key("seg-000002")
+                self.lose("seg-000002", change)
+                done = self.push(code=3)
+                self.assertRegex(done.stderr, f"seg-000002.db' {words}; this machine no longer has it, and cannot push it again\n$")
+                self.assertIn("it lacks 1 segments that are not here any more", done.stdout)
+                self.assertEqual(len(self.manifest()["segments"]), 4)
+                self.store.objects[key] = there
+        self.push()
+
+    def test_another_tape_in_its_place_is_not_overwritten(self):
+        self.push()
+        self.lose("seg-000002", lambda b: b[:5000])
+        key = self.key("manifest")
+        self.store.objects[key] = StoredObject(self.store.objects[key].body.replace(self.manifest()["segments"][1]["sha256"].encode(), b"0" * 64))
+        self.store.objects[self.key("seg-000002")].sha256 = "0" * 64
+        self.assertIn("the store has another", self.push(code=1).stderr)
+
+    def test_a_look_at_what_the_store_has_is_one_list_whatever_the_number_of_segments(self):
+        self.push()
+        before = len(self.store.requests)
+        self.push()
+        methods = [m for m, _, _ in self.store.requests[before:]]
+        self.assertEqual((methods.count("HEAD"), methods.count("PUT")), (0, 0))
+
+    def test_a_manifest_of_an_older_program_is_compared_segment_by_segment(self):
+        self.push()
+        key, manifest = self.key("manifest"), self.manifest()
+        for segment in manifest["segments"]:
+            del segment["etag"]
+        self.store.objects[key] = StoredObject(json.dumps(manifest).encode())
+        before = self.store.count("HEAD")
+        self.push()
+        self.assertEqual(self.store.count("HEAD"), before + 4)
+
+    def test_a_store_that_lists_nothing_is_asked_for_each_segment(self):
+        self.push()
+        self.store.fail("GET", "", "AccessDenied")
+        self.store.fail("GET", "manifest", lambda: None)
+        self.store.faults.reverse()
+        self.assertEqual(self.push().stderr, "")
+
+
 class Trouble(PushTest):
     def test_a_busy_store_is_asked_again(self):
         self.store.fail("PUT", "seg-000002", "SlowDown", times=3)
@@ -202,6 +392,21 @@ class Trouble(PushTest):
         done = self.push(code=1)
         self.assertRegex(done.stderr, "^kubetape push: .*the clock of this machine is (1h59m|2h00m) behind that of the store; set it right\n$")
 
+    def test_a_clock_that_is_off_is_told_where_the_answer_has_no_body(self):
+        self.store.fail("HEAD", "seg-", lambda: setattr(self.store, "ahead_s", -7200))
+        done = self.push(code=1)
+        self.assertRegex(done.stderr, "^kubetape push: cannot look at '.*seg-000001.db': the clock of this machine is (1h59m|2h00m) "
+                                      "ahead of that of the store; set it right\n$")
+
+    def test_a_clock_that_is_off_is_told_beside_another_reason(self):
+        self.store.ahead_s = 7200
+        self.store.fail("GET", "manifest", "AccessDenied")
+        self.assertRegex(self.push(code=1).stderr, "AccessDenied: .*; the credentials are those of the environment, "
+                                                   "and the clock of this machine is (1h59m|2h00m) behind that of the store\n$")
+        self.store.ahead_s = 600
+        self.store.fail("GET", "manifest", "AccessDenied")
+        self.assertNotIn("clock", self.push(code=1).stderr)
+
     def test_a_store_that_is_away_is_told(self):
         self.refused("no whole answer from 'http://127.0.0.1:1'", "--endpoint", "http://127.0.0.1:1", "--retry-for", "0")
 
@@ -217,12 +422,24 @@ class Trouble(PushTest):
 
     def test_bad_words_are_usage_errors(self):
         self.refused("'/somewhere' is no place to push to, expected s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE", url="/somewhere", code=2)
-        self.refused("is no address of a server", url="s3://a b/x", code=2)
         for address in ("127.0.0.1:9000", "http://127.0.0.1:99999", "ftp://127.0.0.1"):
             self.refused(f"'{address}' is no address of a store, expected https://HOST[:PORT]", "--endpoint", address, code=2)
         self.refused("names no bucket", url="s3:///x", code=2)
         self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
         self.refused("bad name of a cluster '..': expected one without '/' that is not '.' or '..'", "--cluster", "..", code=2)
+
+
+    def test_what_cannot_be_the_name_of_a_bucket_is_a_usage_error(self):
+        for name in ("a b", "ab", "Tapes", "my_tapes", ".tapes", "tapes-", "tape\ts", "x" * 64, "täpes", "tapes:1", ".."):
+            with self.subTest(name):
+                self.refused(f"no bucket has a name like '{name}'".replace("\t", "\\t"), url=f"s3://{name}/x", code=2)
+                done = self.run_tape("info", f"s3://{name}/x", env=self.env())
+                self.assert_fails(done, 2, "expected 3 to 63 lower-case letters, digits, dots and hyphens, and a letter or a digit at both ends")
+        self.assertEqual(self.store.requests, [])
+
+    def test_a_bucket_of_any_legal_name_is_asked_for(self):
+        for name in ("abc", "a.b-c", "0-9", "x" * 63):
+            self.refused(f"the store has no bucket '{name}'", url=f"s3://{name}/x")
 
 
 class Identity(PushTest):
@@ -272,6 +489,36 @@ class Identity(PushTest):
             self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys",
                         AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=self.file("token", "pod-token\n"))
             self.assertEqual(service.seen[0][2]["Authorization"], "pod-token")
+
+    def test_a_token_that_ends_in_the_middle_is_renewed_whatever_is_asked_then(self):
+        self.make_tape(os.path.join(self.dir, "three.tape"), segments(3))
+        for method, part in (("HEAD", "seg-000002"), ("PUT", "seg-000002"), ("PUT", "manifest"), ("GET", "manifest")):
+            with self.subTest(f"{method} {part}"):
+                self.tape, self.store.token = os.path.join(self.dir, "three.tape"), "first"
+                self.store.objects.clear()
+                self.store.fail(method, part, lambda: setattr(self.store, "token", "second"))
+                with Answers({("GET", "/keys"): lambda: json.dumps({**self.keys(), "Token": self.store.token})}) as service:
+                    self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys")
+                    self.assertEqual(len(service.seen), 2)
+
+    def test_a_token_that_is_changed_in_the_shared_file_is_read_again(self):
+        text = f"[default]\naws_access_key_id = AKIDTEST\naws_secret_access_key = {SECRET}\naws_session_token = "
+        path, self.store.token = self.file("credentials", text + "first\n"), "first"
+
+        def change():
+            self.store.token = "second"
+            self.file("credentials", text + "second\n")
+
+        self.store.fail("HEAD", "seg-", change)
+        self.pushes(AWS_SHARED_CREDENTIALS_FILE=path)
+
+    def test_a_token_that_has_ended_for_good_is_told(self):
+        self.store.token = "session"
+        self.store.fail("HEAD", "seg-", lambda: setattr(self.store, "token", "other"))
+        done = self.push(code=1, env={"AWS_SESSION_TOKEN": "session"})
+        self.assertRegex(done.stderr, "^kubetape push: cannot look at '.*seg-000001.db': the store says no \\(status 400: perhaps a session token has ended\\); "
+                                      "the credentials are those of the environment\n$")
+        self.assertEqual(self.store.count("HEAD"), 2)
 
     def test_of_the_instances_metadata(self):
         self.store.token = "session"

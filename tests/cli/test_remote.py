@@ -4,11 +4,15 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 import unittest
 
 from audit_log import request, write_log
 from s3_store import S3Store
 from tapes import KUBETAPE, TapeTest, event, pod
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "wire"))
+from small_disk import SmallDisk  # noqa: E402
 
 BIG = random.Random(5)
 
@@ -151,7 +155,7 @@ class Reading(RemoteTest):
         self.assertEqual(modes, {0})
 
 
-class Trouble(RemoteTest):
+class Trouble(RemoteTest, SmallDisk):
     segments = 2
 
     def query(self, code=0, **env):
@@ -177,6 +181,80 @@ class Trouble(RemoteTest):
         body[len(body) // 2] ^= 1
         self.store.objects[key].body = bytes(body)
         self.assertRegex(self.query(code=1).stderr, "^kubetape query: .*page [0-9]+ of .*seg-000001.db' is damaged where it was fetched from\n$")
+
+    def test_messages_name_the_place_in_the_store_and_never_the_cache(self):
+        key = self.store.keys("seg-000001")[0]
+        url, sql = f"s3://tapes/{key}", "SELECT sum(length(object)) FROM events"
+        body = bytearray(self.store.objects[key].body)
+        body[len(body) // 2] ^= 1
+        self.store.objects[key].body = bytes(body)
+        for words in (["query", "s3://tapes/prod", sql], ["query", "--tapes", "s3://tapes", sql], ["verify", "s3://tapes/prod"],
+                      ["events", "s3://tapes/prod"], ["recover", "s3://tapes/prod", "-o", os.path.join(self.dir, "y.tape")]):
+            with self.subTest(words):
+                done = self.run_remote(*words, code=1)
+                self.assertIn(f"of '{url}' is damaged where it was fetched from", done.stdout + done.stderr)
+                self.assertNotIn(self.cache, done.stdout + done.stderr)
+        shutil.rmtree(self.cache)
+        del self.store.objects[key]
+        done = self.run_remote("query", "--tapes", "s3://tapes", sql, code=1)
+        self.assert_fails(done, 1, f"kubetape query: '{os.path.dirname(url)}': cannot open '{url}': cannot read '{url}': there is no such object")
+        done = self.run_remote("replay", "s3://tapes/prod", "--exit-at-end", "--speed", "max", "--wait-watchers", "0", code=1)
+        self.assertNotIn(self.cache, done.stdout + done.stderr)
+
+    def warned(self, sentence, *words, **env):
+        """Runs it with a cache that is of no use: the answer comes, and one line of warning."""
+        done = self.run_remote(*words, **env)
+        self.assertRegex(done.stderr, f"^[^\n]*{sentence}[^\n]*\n$")
+        return done
+
+    def asks(self):
+        return ["query", "s3://tapes/prod", "SELECT sum(length(object)) AS n FROM events", "--format", "json"]
+
+    def left_over(self, folder="/tmp"):
+        return [n for n in os.listdir(folder) if n.startswith("kubetape-cache-")]
+
+    def test_where_no_cache_can_be_made_a_command_has_one_of_its_own(self):
+        spare = os.path.join(self.dir, "tmp")
+        os.mkdir(spare)
+        for env, sentence in (({"KUBETAPE_CACHE": "/dev/null/x"}, "cannot make '/dev/null/x': Not a directory; "),
+                              ({"XDG_CACHE_HOME": "/dev/null"}, "cannot make '/dev/null/kubetape': Not a directory; "),
+                              ({"XDG_CACHE_HOME": "", "HOME": ""}, "there is no folder for what is fetched: neither KUBETAPE_CACHE, XDG_CACHE_HOME nor HOME names one; ")):
+            with self.subTest(env):
+                sentence += f"until this command ends, '{spare}/kubetape-cache-......' is the cache; KUBETAPE_CACHE names another folder"
+                self.assertEqual(json.loads(self.warned(sentence, *self.asks(), TMPDIR=spare, **env).stdout), self.expected())
+                self.assertIn("is intact", self.warned(sentence, "verify", "s3://tapes/prod", TMPDIR=spare, **env).stdout)
+                self.assertEqual(os.listdir(spare), [])
+
+    def test_a_command_finds_the_cache_of_the_one_that_started_it(self):
+        done = self.run_remote("replay", "s3://tapes/prod", "--speed", "max", "--", KUBETAPE, "info", "s3://tapes/prod", "--json", KUBETAPE_CACHE="/dev/null/x", TMPDIR=self.dir)
+        self.assertEqual(done.stderr.count("cannot make"), 1, done.stderr)
+        self.assertEqual(self.left_over(self.dir), [])
+
+    def test_another_folder_can_be_the_cache(self):
+        self.run_remote(*self.asks(), KUBETAPE_CACHE=os.path.join(self.dir, "mine"))
+        self.assertTrue(os.path.isdir(os.path.join(self.dir, "mine")))
+        self.assertFalse(os.path.exists(self.cache))
+
+    def test_on_a_disk_that_is_full_reading_goes_on(self):
+        self.mount(os.path.join(self.dir, "disk"))
+        self.fill()
+        sentence = "No space left on device; until this command ends, '/tmp/kubetape-cache-......' is the cache; "
+        self.assertEqual(json.loads(self.warned(sentence, *self.asks(), KUBETAPE_CACHE=self.disk).stdout), self.expected())
+
+    def test_on_a_disk_that_becomes_full_reading_goes_on_without_a_cache(self):
+        self.mount(os.path.join(self.dir, "disk"))
+        sentence = f"the cache '{self.disk}' takes nothing more \\(cannot write into the cache: No space left on device\\); what is fetched is not kept; KUBETAPE_CACHE names another folder"
+        for free in (30_000, 100_000, 500_000):
+            with self.subTest(free=free):
+                shutil.rmtree(self.disk, ignore_errors=True)
+                self.fill()
+                os.truncate(os.path.join(self.disk, "ballast"), os.stat(os.path.join(self.disk, "ballast")).st_size - free)
+                for words in (self.asks(), ["export", "s3://tapes/prod", "--format", "ndjson"], ["get", "s3://tapes/prod", "pods", "-A", "-o", "json"]):
+                    here = self.run_tape(words[0], self.tape, *words[2:])
+                    self.assertEqual(self.warned(sentence, *words, KUBETAPE_CACHE=self.disk).stdout, here.stdout)
+                done = self.run_remote("verify", "s3://tapes/prod", code=1, KUBETAPE_CACHE=self.disk)
+                self.assertEqual(done.stderr.splitlines()[-1], "kubetape verify: cannot write into the cache: No space left on device")
+                self.assertEqual(done.stdout, "")
 
     def test_bytes_that_were_changed_in_the_cache_are_fetched_again(self):
         self.query()
@@ -245,6 +323,29 @@ class Trouble(RemoteTest):
                                     env=self.env(), stdout=subprocess.PIPE, text=True) for _ in range(4)]
         for reader in readers:
             self.assertEqual(json.loads(reader.communicate(timeout=60)[0]), self.expected())
+
+    def test_a_segment_that_another_reader_laid_out_from_a_later_manifest_is_let_be(self):
+        self.query()
+        for number in (3, 7):
+            with open(os.path.join(os.path.dirname(self.cached_files()[0]), f"seg-{number:06}.db"), "wb") as file:
+                file.truncate(50000)
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
+        self.assertIn("is intact", self.run_remote("verify", "s3://tapes/prod").stdout)
+
+    def test_readers_that_are_killed_while_they_fill_one_cache_leave_nothing_wrong(self):
+        for number in range(6):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            words = [KUBETAPE, "query", "s3://tapes/prod", "SELECT sum(length(object)) AS n FROM events", "--format", "json"]
+            readers = [subprocess.Popen(words, env=self.env(), stdout=subprocess.PIPE, text=True) for _ in range(8)]
+            with self.store.lock:
+                for reader in readers[:4]:
+                    self.store.faults += [*[("GET", "", lambda: None)] * (2 * number), ("GET", "", reader.kill)]
+            answers = [reader.communicate(timeout=60)[0] for reader in readers]
+            self.store.faults.clear()
+            self.assertEqual([json.loads(a) for r, a in zip(readers, answers) if r.returncode == 0], [self.expected()] * sum(r.returncode == 0 for r in readers))
+            self.assertEqual([r.returncode for r in readers[4:]], [0] * 4)
+            self.assertEqual(json.loads(self.query().stdout), self.expected())
+            self.assertIn("is intact", self.run_remote("verify", "s3://tapes/prod").stdout)
 
     def test_nothing_is_kept_beside_a_tape_that_is_not_here(self):
         log = write_log(os.path.join(self.dir, "audit.log"), [])

@@ -125,6 +125,24 @@ class Push(RecordTest):
         self.assertEqual(self.there(), self.here())
         self.assertTrue(self.manifest()["complete"])
 
+    def test_the_next_recorder_pushes_again_what_the_store_has_lost_since(self):
+        recording = self.pushing().ready(1)
+        self.pods.watching()
+        self.put(recording, 8)
+        self.assertEqual(recording.stop(), 0)
+        for key, body in ((self.store.keys("seg-000001")[0], b"cut"), (self.store.keys("manifest")[0], b"torn")):
+            self.store.objects[key].body = body
+        recording = self.pushing().ready(1)
+        wait_for(lambda: self.there() == {n: b for n, b in self.here().items() if n in self.there()}, "the first segment in the store again")
+        self.assertRegex(recording.stderr, "manifest.json' was torn; it is made anew")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(self.there(), self.here())
+        self.store.objects[self.store.keys("seg-000002")[0]].body = b"cut"
+        recording = self.pushing().ready(1)
+        wait_for(lambda: "seg-000002.db' has 3 bytes in the store, expected " in recording.stderr, "what the store lost")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(self.there(), self.here())
+
     def test_lag_is_in_metrics_and_info(self):
         for method in ("PUT", "GET", "HEAD"):
             self.store.fail(method, "", "InternalError", times=100000)

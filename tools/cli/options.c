@@ -425,8 +425,11 @@ bool options_precede(const struct command *c, int count, char *const *words)
 /* The words of others may be in it: of a server, of a tape, of SQLite about a stranger's file. */
 void say_error(const char *command, const struct err *err)
 {
+	char *words = remote_tape_words(err->text);
+
 	fprintf(stderr, "kubetape%s%s: ", *command ? " " : "", command);
-	visible_puts(stderr, err->text);
+	visible_puts(stderr, words);
+	free(words);
 	fputc('\n', stderr);
 }
 

@@ -1,6 +1,7 @@
 /* shell.c: see shell.h. */
 #include "tools/shell/shell_internal.h"
 
+#include "recorder/push/remote_tape.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
@@ -128,8 +129,11 @@ int shell_run_text(
 
 static void shell_tell(const struct err *err)
 {
-	visible_puts(stderr, err->text);
+	char *words = remote_tape_words(err->text);
+
+	visible_puts(stderr, words);
 	fputc('\n', stderr);
+	free(words);
 }
 
 /* The whole statement comes back with one press of a key; a comment would swallow what stands behind it. */

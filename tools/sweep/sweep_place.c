@@ -226,10 +226,10 @@ struct fetching {
 };
 
 /* Only what a sweep may have written, whatever else the store has there. */
-static int fetch_one(void *context, const char *key, uint64_t bytes)
+static int fetch_one(void *context, const struct s3_entry *entry)
 {
 	const struct fetching *f = context;
-	const char *name = key + strlen(f->place.prefix);
+	const char *name = entry->key + strlen(f->place.prefix);
 	struct out_file *out;
 	char *path;
 	int rc;
@@ -241,7 +241,7 @@ static int fetch_one(void *context, const char *key, uint64_t bytes)
 	free(path);
 	if (rc)
 		return rc;
-	rc = s3_get_to(f->place.store, key, bytes, out_file_stream(out), f->err);
+	rc = s3_get_to(f->place.store, entry->key, entry->bytes, out_file_stream(out), f->err);
 	if (!rc)
 		return out_file_close(out, f->err);
 	out_file_abandon(out);
@@ -269,12 +269,11 @@ struct finding {
 	bool here;              /* one is at the place itself */
 };
 
-static int take_report(void *context, const char *key, uint64_t bytes)
+static int take_report(void *context, const struct s3_entry *entry)
 {
 	struct finding *f = context;
-	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
+	const char *key = entry->key, *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
 
-	(void)bytes;
 	if (strcmp(name, SWEEP_REPORT_NAME) != 0)
 		return 0;
 	f->here |= name == key + strlen(f->prefix);
