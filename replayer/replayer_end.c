@@ -21,7 +21,8 @@
 #define DRAIN_TICK_MS  20
 #define DRAIN_NS       (10 * NS_PER_S) /* at the end, for slow watchers */
 #define FAREWELL_MS    1000            /* for a child to end because its watches have */
-#define GRACE_MS       10000           /* for one that was asked to */
+#define GRACE_MS       10000           /* for one that was asked to, */
+#define GRACES_AT_WORK 6               /* ... and so many times if it is at work, as on a busy machine */
 
 static void replayer_end_finish(struct replayer *r, int exit_code)
 {
@@ -61,7 +62,11 @@ static void on_grace_over(uv_timer_t *handle)
 {
 	struct replayer *r = handle->data;
 
-	log_warn("the command did not end within %d s of SIGTERM", GRACE_MS / 1000);
+	if (++r->graces < GRACES_AT_WORK && process_tree_is_awake(child_pid(r->child))) {
+		uv_timer_start(handle, on_grace_over, GRACE_MS, 0);
+		return;
+	}
+	log_warn("the command did not end within %d s of SIGTERM", r->graces * GRACE_MS / 1000);
 	run_store_killed(r->run);
 	child_signal(r->child, SIGKILL);
 }

@@ -31,6 +31,7 @@ struct replayer {
 	uv_timer_t drain, grace, reminder, rest;
 	uv_timer_t patience;   /* with a probe */
 	struct settle *settle; /* NULL: nobody waits for quiet */
+	int graces;            /* times that the child was waited for after it was asked to end */
 	const char *ended_by;  /* as the run file says */
 	int64_t drain_until_ns;
 	struct tape *tape;

@@ -257,10 +257,9 @@ static void add_one(struct addition *a, const struct defined *d)
 	a->any = true;
 }
 
-static void add_crd(void *context, struct slice text)
+static void add_crd_version(struct addition *a, struct slice text, struct slice name)
 {
-	struct slice stored = crd_stored_version(text);
-	char *version = slice_dup(stored);
+	char *version = slice_dup(name);
 	cJSON *crd, *entry;
 
 	if (json_tree_parse(text, &crd, NULL)) {
@@ -275,19 +274,38 @@ static void add_crd(void *context, struct slice text)
 			strcmp(json_tree_text(spec, "scope"), "Namespaced") == 0};
 
 		if (strcmp(json_tree_text(entry, "name"), version) == 0)
-			add_one(context, &d);
+			add_one(a, &d);
 	}
 	cJSON_Delete(crd);
 	free(version);
 }
 
+static void add_crd(void *context, struct slice text)
+{
+	add_crd_version(context, text, crd_stored_version(text));
+}
+
+static void add_followed(struct addition *a, struct world *w)
+{
+	struct slice crd;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct collection *c = &w->collections[i];
+
+		if (c->custom && c->served && c->resource.resource && crd_find(w, c, &crd))
+			add_crd_version(a, crd, slice_of(c->resource.version));
+	}
+}
+
 bool defined_discovery_add(struct world *w, enum defined_document what, struct slice group,
-	struct slice version, struct buf *body)
+	struct slice version, bool derived, struct buf *body)
 {
 	struct addition a = {.what = what, .group = group, .version = version};
 
 	if (json_trim(buf_slice(body)).len && json_tree_parse(json_trim(buf_slice(body)), &a.document, NULL))
 		return false;
+	if (derived)
+		add_followed(&a, w);
 	crd_each_defining(w, add_crd, &a);
 	if (a.any) {
 		buf_clear(body);

@@ -1,6 +1,7 @@
 /*
  * defined_discovery.h: discovery of the custom resources that programs have defined, merged into recorded or
- * derived documents.
+ * derived documents. Derived documents also get what the CRDs on the tape say about its resources: their
+ * subresources and names.
  */
 #ifndef REPLAYER_DEFINED_DISCOVERY_H
 #define REPLAYER_DEFINED_DISCOVERY_H
@@ -16,8 +17,8 @@ enum defined_document {
 };
 
 /* Merges them into the document; `body` may be empty if there is none yet. group and version are those of the
- * document. Returns whether anything was merged. */
+ * document, `derived` says that it was not recorded. Returns whether anything was merged. */
 bool defined_discovery_add(struct world *w, enum defined_document what, struct slice group,
-	struct slice version, struct buf *body);
+	struct slice version, bool derived, struct buf *body);
 
 #endif

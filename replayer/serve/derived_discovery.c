@@ -74,7 +74,9 @@ static void put_short_names(struct writer *w, const struct tape_resource *r)
 	derived_discovery_put(w, "\"]");
 }
 
-#define VERBS ",\"verbs\":[\"get\",\"list\",\"watch\"]"
+/* Writes belong to them, whatever --write does with each: clients (kopf) leave alone what takes no patch. */
+#define VERBS                                                                                                \
+	",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]"
 
 /* ---- aggregated ---- */
 

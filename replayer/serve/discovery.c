@@ -78,7 +78,7 @@ static void serve_aggregated(struct api_call *call, bool core)
 		buf_clear(&body);
 		rc = derive_aggregated(w, core, &body, &err);
 	}
-	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, &body))
+	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, !recorded, &body))
 		recorded = false;
 	if (rc == 0 && !recorded)
 		rc = buf_append(&body, "\n", 1, &err);
@@ -180,17 +180,19 @@ bool discovery_knows_group(struct api_call *call)
 }
 
 /* What programs have defined is laid into it. */
-static bool add_defined(struct api_call *call, struct buf *body)
+static bool add_defined(struct api_call *call, bool derived, struct buf *body)
 {
 	const struct api_path *p = &call->path;
 	struct slice path = call->query.path;
 
 	if (slice_is(path, "/apis") || slice_is(path, "/apis/"))
-		return defined_discovery_add(call->api->world, DEFINED_GROUPS, p->group, p->version, body);
+		return defined_discovery_add(
+			call->api->world, DEFINED_GROUPS, p->group, p->version, derived, body);
 	if (!p->group.len)
 		return false;
 	return defined_discovery_add(call->api->world,
-		p->kind == API_PATH_GROUP ? DEFINED_GROUP : DEFINED_RESOURCES, p->group, p->version, body);
+		p->kind == API_PATH_GROUP ? DEFINED_GROUP : DEFINED_RESOURCES, p->group, p->version, derived,
+		body);
 }
 
 /* Whether a CRD that a program wrote gives the path's resource that subresource; -1 if none defines it. */
@@ -297,7 +299,7 @@ static void serve_classic(struct api_call *call)
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	recorded = discovery_find_document(call, path, "", &d, &body);
 	known = recorded || derive(call, &body) == 0;
-	if (add_defined(call, &body)) {
+	if (add_defined(call, !recorded, &body)) {
 		known = true;
 		recorded = false;
 	}

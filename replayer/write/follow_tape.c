@@ -160,12 +160,9 @@ static void begin_anew(struct write *w, cJSON *said)
 	tell_unwritten(w, write_store(w, EVENT_ADDED, said));
 }
 
-/* If the object before it has not ended, its deletion fell into a gap of the recording. An object that a finalizer holds keeps
- * its name: the new one is not shown. */
+/* If the object before it has not ended, its deletion fell into a gap of the recording. */
 static void replace_followed(struct write *w, cJSON *said)
 {
-	if (w->old && own_part_is_ending(w->part))
-		return;
 	if (w->old)
 		end_followed(w, NULL);
 	cJSON_Delete(w->old);
@@ -185,18 +182,24 @@ static void follow_change(struct write *w, const struct change *c, bool same, cJ
 		end_followed(w, said);
 }
 
-void follow_tape(struct api *api, const struct collection *in, const struct change *c)
+bool follow_tape(struct api *api, const struct collection *in, const struct change *c)
 {
 	const struct overlay_version *v = last_version(api, in, c);
 	struct own_write o;
 	cJSON *said;
+	bool same, is_held;
 
 	if (!v || json_tree_parse(c->object, &said, NULL))
-		return;
+		return false;
 	follow_begin(&o, api, in, c);
 	if (!o.w.part)
 		o.w.part = slice_dup(v->part);
-	follow_change(&o.w, c, is_same(c->object, blob_body(v->object)), said);
+	same = is_same(c->object, blob_body(v->object));
+	/* An object that a finalizer holds keeps its name. */
+	is_held = c->type != EVENT_DELETED && !same && o.w.old && own_part_is_ending(o.w.part);
+	if (!is_held)
+		follow_change(&o.w, c, same, said);
 	cJSON_Delete(said);
 	own_write_end(&o);
+	return is_held;
 }

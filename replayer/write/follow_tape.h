@@ -14,6 +14,7 @@
 /* Whether an event that has been applied was hidden because a program wrote an object of its name. */
 bool follow_tape_is_due(const struct collection *in, const struct change *c);
 
-void follow_tape(struct api *api, const struct collection *in, const struct change *c);
+/* Returns whether the event is hidden for now: a finalizer holds the object that has its name (held_names.h). */
+bool follow_tape(struct api *api, const struct collection *in, const struct change *c);
 
 #endif

@@ -4,6 +4,7 @@
 #include "replayer/write/collector.h"
 #include "replayer/write/crd_ending.h"
 #include "replayer/write/follow_tape.h"
+#include "replayer/write/held_names.h"
 #include "replayer/write/own_write.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -24,6 +25,7 @@ struct upkeep {
 	struct api *api;
 	struct player *player;
 	struct crd_ending *crds;
+	struct held_names *held;
 	struct collector *collector; /* NULL: nothing is collected */
 	const struct player_director *other;
 	void *other_context;
@@ -41,6 +43,7 @@ struct upkeep *upkeep_new(struct api *api, struct player *player, bool gc,
 	u->api = api;
 	u->player = player;
 	u->crds = crd_ending_new(api);
+	u->held = held_names_new(api);
 	u->collector = gc ? collector_new(api) : NULL;
 	u->other = other;
 	u->other_context = other_context;
@@ -65,6 +68,7 @@ void upkeep_free(struct upkeep *u)
 	free(u->endings);
 	collector_free(u->collector);
 	crd_ending_free(u->crds);
+	held_names_free(u->held);
 	free(u);
 }
 
@@ -72,7 +76,8 @@ void upkeep_free(struct upkeep *u)
 
 static bool is_working(const struct upkeep *u)
 {
-	return crd_ending_is_busy(u->crds) || (u->collector && collector_is_busy(u->collector));
+	return crd_ending_is_busy(u->crds) || held_names_is_busy(u->held) ||
+	       (u->collector && collector_is_busy(u->collector));
 }
 
 /* Where the replay's clock stands. */
@@ -135,6 +140,7 @@ void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct ch
 	struct ending e;
 
 	crd_ending_wrote(u->crds, in, c);
+	held_names_wrote(u->held, in, c);
 	if (u->collector)
 		collector_wrote(u->collector, in, c);
 	if (is_working(u))
@@ -214,6 +220,7 @@ static void do_some(struct upkeep *u)
 {
 	end_pods(u);
 	crd_ending_work(u->crds);
+	held_names_work(u->held);
 	if (u->collector)
 		collector_work(u->collector, STEPS);
 }
@@ -244,7 +251,7 @@ static void after(void *context, const struct collection *in, const struct chang
 	struct upkeep *u = context;
 
 	if (follow_tape_is_due(in, c))
-		follow_tape(u->api, in, c);
+		held_names_follow(u->held, in, c, follow_tape(u->api, in, c));
 	if (u->collector)
 		collector_applied(u->collector, in, c);
 	if (is_working(u))

@@ -305,7 +305,7 @@ static void write_object_tell(struct write *w, const struct overlay_version *ver
 
 	if (api->faults)
 		fault_act_version(api->faults, w->c, c, w->tape_seq != 0);
-	if (w->tape_seq) {
+	if (w->tape_seq && !w->is_late) {
 		upkeep_followed(api->upkeep, w->c, c, (uint64_t)number);
 	} else {
 		watches_deliver(api->watches, w->c, c, (uint64_t)number);

@@ -39,6 +39,10 @@ class SweepHealthTest(unittest.TestCase):
         self.assertEqual(found["differences"][0], "hangs: it does not watch /api/v1/pods any more")
         self.assertRegex(found["differences"][1], r"^grew: more than 2 times the memory when it is quiet \([1-9].* MB, without the fault .* MB at most\)$")
 
+    def test_a_watch_may_be_a_websocket(self):
+        found = self.try_both("deafened", "--patterns", "unobserved,slow", "--max", "2", "--gap", "end,compact,hold=800ms")
+        self.assertIn("hangs: it does not watch /api/v1/pods any more", found[0]["differences"])
+
     def test_finds_what_is_served_on_the_way_though_it_is_right_at_the_end(self):
         self.tape = Departure().write(os.path.join(self.folder, "departure.tape"))
         os.environ["SERVED"] = os.path.join(self.folder, "served")

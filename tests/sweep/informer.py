@@ -32,13 +32,19 @@ class Cluster:
             pem = base64.b64decode(cluster["certificate-authority-data"]).decode()
             self.context = ssl.create_default_context(cadata=pem)
 
-    def open(self, method, path, body=None):
+    def open_socket(self, path):
+        """A watch as fabric8 opens it, as a WebSocket: (what is to be closed, answer)."""
+        connection, response = self.open("GET", path, None, {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="})
+        return connection, Messages(response)
+
+    def open(self, method, path, body=None, headers={}):
         if self.context:
             connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.context)
         else:
             connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
         text = json.dumps(body) if body is not None else None
-        connection.request(method, path, text, {"Content-Type": "application/json", "User-Agent": "small-controller/1"})
+        connection.request(method, path, text, {"Content-Type": "application/json", "User-Agent": "small-controller/1", **headers})
         return connection, connection.getresponse()
 
     def ask(self, method, path, body=None):
@@ -50,9 +56,29 @@ class Cluster:
             connection.close()
 
 
+class Messages:
+    """The messages that an API server sends over a WebSocket."""
+
+    def __init__(self, response):
+        self.stream = response.fp or response
+        self.status = 200 if response.status == 101 else response.status
+
+    def __iter__(self):
+        head = self.stream.read(2)
+        while len(head) == 2 and head[0] & 15 != 8:
+            length = {126: 2, 127: 8}.get(head[1] & 127)
+            length = int.from_bytes(self.stream.read(length), "big") if length else head[1] & 127
+            message = self.stream.read(length)
+            if head[0] & 15 < 3:
+                yield message
+            head = self.stream.read(2)
+
+
 class Informer(threading.Thread):
     """Keeps `cache` (key -> object). Handlers: added(new), updated(old, new), deleted(old, tombstone); a deletion that
     was not seen itself, but follows from a list, is a tombstone."""
+
+    by_socket = False
 
     def __init__(self, cluster, path, added, updated, deleted, first=""):
         super().__init__(daemon=True)
@@ -96,8 +122,8 @@ class Informer(threading.Thread):
             self.updated(old, thing)
 
     def watch(self):
-        connection, response = self.cluster.open(
-            "GET", self.path + ("&" if "?" in self.path else "?") + "watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv)
+        path = self.path + ("&" if "?" in self.path else "?") + "watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv
+        connection, response = self.cluster.open_socket(path) if self.by_socket else self.cluster.open("GET", path)
         try:
             if response.status != 200:
                 raise Gone if response.status == 410 else OSError(response.status)

@@ -2,6 +2,7 @@
 """Small programs that write nothing, and go wrong in another way when a list shows what a watch missed: sick.py BUG|mended NAME, for ever.
 
     deaf      the buggy one stops watching, and keeps 64 MiB
+    deafened  as deaf; it watches by WebSockets
     forgetful writes the names of the pods into the file that SERVED names; the buggy one ignores that a list lacks a pod, until
               it sees the last pod go
 """
@@ -18,10 +19,11 @@ class Sick(Informer):
         super().__init__(Cluster(), "/api/v1/pods", self.pod_added, self.pod_updated, self.pod_deleted)
         self.name, self.buggy = name, buggy
         self.names = set()
+        self.by_socket = name == "deafened"
 
     def list(self):
         again = self.synced.is_set()
-        if again and self.buggy and self.name == "deaf":
+        if again and self.buggy and self.name in ("deaf", "deafened"):
             self.ballast = b"x" * (64 << 20)
             time.sleep(3600)
         super().list()

@@ -357,6 +357,19 @@ class CommandTest(Case):
         own = "import signal; signal.signal(signal.SIGTERM, lambda *_: os._exit(9))"
         self.play([sys.executable, "-c", CHILD.replace("\n", "\n" + own + "\n", 2).replace(own, "", 1) % "pass"], "--exit-at-end", code=9)
 
+    def test_a_command_that_is_at_work_after_it_was_asked_to_end_is_given_the_time_for_it(self):
+        end = """
+import os, signal, time
+def end(*_):
+	until = time.monotonic() + 10.5
+	while time.monotonic() < until:
+		pass
+	os._exit(9)
+signal.signal(signal.SIGTERM, end)
+"""
+        done = self.play([sys.executable, "-c", end + CHILD % "pass"], "--exit-at-end", code=9)
+        self.assertNotIn("did not end within", done.stderr)
+
     def test_with_settle_the_end_is_when_the_clients_are_quiet(self):
         path = os.path.join(self.folder, "x.run")
         self.play([sys.executable, "-c", CHILD % "pass"], "--exit-at-end", "--settle", "200ms", "--run", path, code=0)

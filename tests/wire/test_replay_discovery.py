@@ -4,6 +4,7 @@ import json
 import unittest
 
 from replays import DEPLOYMENTS, PODS, WIDGETS, Case, Tape, obj
+from writing import CRDS
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 EITHER = AGGREGATED + ",application/json"
@@ -39,6 +40,19 @@ class DiscoveryTest(Case):
         self.assertEqual([kinds[path]["kind"] for path in ("/api", "/apis", "/api/v1")], ["APIVersions", "APIGroupList", "APIResourceList"])
         self.assertIn("example.com", [group["name"] for group in kinds["/apis"]["groups"]])
         self.assertIn("widgets", [one["name"] for one in kinds["/apis/example.com/v1"]["resources"]])
+
+    def test_without_recorded_documents_a_resource_takes_writes_and_has_what_its_crd_defines(self):
+        crd = obj(CRDS, "widgets.example.com", 5, spec={"group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"]},
+            "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}]})
+        r = self.replay(lists().listed(CRDS, 20, [crd]))
+        every = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+        kinds = {one["name"]: one for path in ("/api/v1", "/apis/example.com/v1") for one in json.loads(self.ask(r, path, "application/json")[2])["resources"]}
+        self.assertEqual([sorted(kinds[name]["verbs"]) for name in ("pods", "widgets")], [every, every])
+        self.assertEqual((kinds["widgets"]["shortNames"], kinds["widgets/status"]["verbs"]), (["wd"], ["get", "patch", "update"]))
+        groups = {group["metadata"].get("name", ""): group["versions"][0]["resources"] for group in json.loads(self.ask(r, "/apis")[2])["items"]}
+        self.assertEqual([part["subresource"] for part in groups["example.com"][0]["subresources"]], ["status"])
+        self.assertEqual([sorted(groups[name][0]["verbs"]) for name in ("apps", "example.com")], [every, every])
 
     def test_a_group_is_told_as_the_recorded_list_has_it_also_one_that_nothing_was_followed_of(self):
         def group(name, *versions):

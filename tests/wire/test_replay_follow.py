@@ -175,6 +175,29 @@ class Ends(Following):
         self.step()
         self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
 
+    def test_what_the_tape_makes_meanwhile_is_shown_once_the_name_is_free(self):
+        again = obj(CONFIGMAPS, "a", 202, data={"k": "again"}, uid="another")
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 201)), (CONFIGMAPS, "ADDED", again), (CONFIGMAPS, "MODIFIED", {**again, "data": {"k": "later"}}),
+            (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 204, data={"k": "last"}, uid="another")))
+        self.patch(MAP, {"metadata": {"finalizers": ["x/y"]}})
+        self.step(3)
+        self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "uid-a")
+        with self.watch(MAPS) as watch:
+            self.patch(MAP, {"metadata": {"finalizers": None}})
+            seen = watch.take(2)
+            self.step()
+            seen += watch.take(1)
+        self.assertEqual([(brief(e)[:2], e["object"]["data"]["k"]) for e in seen],
+            [(("DELETED", "a"), "1"), (("ADDED", "a"), "later"), (("MODIFIED", "a"), "last")])
+
+    def test_what_the_tape_made_and_deleted_meanwhile_is_never_shown(self):
+        again = obj(CONFIGMAPS, "a", 202, data={}, uid="another")
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 201)), (CONFIGMAPS, "ADDED", again), (CONFIGMAPS, "DELETED", again))
+        self.patch(MAP, {"metadata": {"finalizers": ["x/y"]}})
+        self.step(3)
+        self.patch(MAP, {"metadata": {"finalizers": None}})
+        self.error(self.get(MAP), 404, "NotFound")
+
     def test_so_does_one_that_the_tapes_own_run_of_the_program_had_too(self):
         last = with_meta(obj(CONFIGMAPS, "a", 201), finalizers=["x/y"], deletionTimestamp="2026-01-01T00:00:00Z")
         self.begin((CONFIGMAPS, "DELETED", last))
