@@ -247,6 +247,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.child = s->runs.options.child,
 		.without = &s->plain.answer,
 		.positions = &s->positions,
+		.left_out = s->left_out,
 		.measure = &s->plain.measure,
 		.found = s->found,
 		.tries = s->tries,

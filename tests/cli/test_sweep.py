@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+from xml.etree import ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "wire"))
@@ -211,6 +212,25 @@ class SweepTest(unittest.TestCase):
         self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
         self.assertGreater(report["unseen"], 0)
         self.assertEqual(report["unseen"], sum(gap["verdict"] == "unseen" for gap in report["gaps"]))
+
+    def test_patterns_that_could_not_be_tried_are_in_every_report(self):
+        # With its writes kept, the program finds them when it starts again, and never comes to an end.
+        junit = os.path.join(self.folder, "junit.xml")
+        endless = """import sys, time
+sys.path.insert(0, %r)
+from informer import Cluster
+pods, left = "/api/v1/namespaces/default/pods", 20
+Cluster().ask("POST", pods, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mine"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+while left:
+    left -= all(pod["metadata"]["name"] != "mine" for pod in Cluster().ask("GET", pods)[1]["items"])
+time.sleep(60)""" % os.path.dirname(CONTROLLER)
+        done = self.sweep("--timeout", "8s", "--settle", "500ms", "--wait-watchers", "0", "--junit", junit,
+            command=[sys.executable, "-c", endless])
+        self.assertIn("\nrestart, stale, writes, echo could not be tried: with '--write overlay' the command", done.stdout, done.stderr)
+        with open(os.path.join(self.folder, "out", "sweep.json")) as f:
+            self.assertEqual(json.load(f)["left_out"], ["restart", "stale", "writes", "echo"])
+        cases = ElementTree.parse(junit).getroot().findall(".//testcase[@name='all places']/skipped")
+        self.assertEqual(len(cases), 4)
 
     def test_a_command_that_cannot_run_beside_itself_runs_alone_and_at_full_speed(self):
         lock = os.path.join(self.folder, "lock")

@@ -552,6 +552,19 @@ class NobodyTest(FaultCase):
                 capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
 
+    def test_what_its_last_finalizer_held_is_gone_without_it(self):
+        golden = os.path.join(self.folder, "golden.run")
+        base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0", "--write", "overlay"]
+        making = """kubectl create configmap x >&2 && kubectl patch configmap x -p '{"metadata": {"finalizers": ["example.com/hold"]}}' >&2 &&
+            kubectl delete --wait=false configmap x >&2"""
+        ending = making + """ && kubectl patch configmap x --type merge -p '{"metadata": {"finalizers": null}}' >&2"""
+        subprocess.run([*base, "--run", golden, "--", "sh", "-c", ending], check=True, capture_output=True, timeout=60)
+        for commands, code in ((ending, 0), (making, 1)):
+            done = subprocess.run([*base, "--golden", golden, "--compare", "writes", "--", "sh", "-c", commands],
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn("configmaps default/x is left (golden: not)", done.stdout)
+
     def test_difference_to_a_golden_run_comes_before_a_fault_that_struck_nobody(self):
         golden = os.path.join(self.folder, "golden.run")
         base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0"]

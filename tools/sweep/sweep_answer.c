@@ -26,19 +26,26 @@
 
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
- * owner that the tape deletes, a cluster's garbage collector takes away. */
-static const char effects_sql[] =
+ * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
+ * hold it is left until the last of them is taken. */
+#define HAS_ENDED                                                                                            \
+	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL"                                  \
+	" AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) = 0"                           \
+	" AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
+
+static const char left_sql[] =
 	"WITH RECURSIVE start AS (SELECT CAST(value AS INTEGER) AS seq FROM run WHERE name = 'first_seq'),"
 	" w AS (SELECT write, seq, verb, apigroup, resource, coalesce(subresource, '') AS part,"
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
-	"   '') AS prefix"
+	"   '') AS prefix, policy = 'overlay' AND verb = 'delete'"
+	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) > 0 AS is_held"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
 	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy FROM w"
-	"  WHERE verb = 'delete' AND part = '' GROUP BY 1, 2, 3, 4),"
+	"  WHERE verb = 'delete' AND part = '' AND NOT is_held GROUP BY 1, 2, 3, 4),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
-	"  WHERE w.verb NOT LIKE 'delete%' AND w.write > coalesce(deleted.at, 0)),"
+	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
 	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(seq) OVER (PARTITION BY apigroup, resource, namespace,"
 	"   name, iif(policy = 'overlay', '', part)) AS made_seq FROM after)"
 	"  GROUP BY apigroup, resource, namespace, name, iif(policy = 'overlay', '', part)),"
@@ -52,13 +59,19 @@ static const char effects_sql[] =
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
 	"   WHERE policy <> 'overlay'"
-	"    OR coalesce(json_extract(object, '$.metadata.uid'), '') NOT IN (SELECT uid FROM gone)"
+	"    OR NOT (" HAS_ENDED
+	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))"
 	"  UNION ALL SELECT 'deleted', seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
+	"  UNION ALL SELECT 'deleted', seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"   FROM left WHERE policy = 'overlay' AND " HAS_ENDED
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
-	"   NULL, NULL FROM w WHERE verb = 'deletecollection'),"
-	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
+	"   NULL, NULL FROM w WHERE verb = 'deletecollection')";
+
+/* The same as keys and contents. */
+static const char told_sql[] =
+	", placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
 	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"   ORDER BY e.seq DESC LIMIT 1) AS last_type FROM effects AS f),"
@@ -101,7 +114,7 @@ static const char counts_sql[] =
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
-	" (SELECT count(*) FROM requests WHERE verb = 'watch' AND status = 200"
+	" (SELECT count(*) FROM requests WHERE " SWEEP_IS_WATCH
 	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')),"
 	" (SELECT count(*)" STRIKES "),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
@@ -299,12 +312,14 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	const struct sql_sink facts = {.row = on_facts, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
 	const struct sql_sink counts = {.row = on_count, .context = r};
+	char *effects_sql = xasprintf("%s%s", left_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
+	free(effects_sql);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(counts_sql), &counts, err);
 	return rc;

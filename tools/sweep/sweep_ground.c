@@ -403,10 +403,11 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
-	if (rc >= 0 && !s->laid_over.known) {
+	if (rc >= 0 && !s->stopped && !s->laid_over.known) {
 		fputs("kubetape sweep: with '--write overlay' the command is not deterministic, or comes to no end: "
 		      "restart, stale, writes and echo are not tried\n",
 			stderr);
+		s->left_out = s->patterns & OF_WRITES;
 		s->patterns &= ~OF_WRITES;
 	}
 	s->all_laid_over = s->laid_over.known && reads_back;

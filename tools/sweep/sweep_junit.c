@@ -64,17 +64,32 @@ static void put_case(const struct sweep_report *r, const struct sweep_try *t, FI
 	free(place);
 }
 
+static void put_left_out(const char *pattern, FILE *to)
+{
+	fputs("    <testcase", to);
+	put_attribute(to, "classname", pattern);
+	put_attribute(to, "name", "all places");
+	fputs(">\n      <skipped", to);
+	put_attribute(to, "message", SWEEP_LEFT_OUT);
+	fputs("/>\n    </testcase>\n", to);
+}
+
 void sweep_report_junit(const struct sweep_report *r, FILE *to)
 {
 	size_t wrong = sweep_report_count(r, SWEEP_WRONG);
-	size_t skipped = r->count - wrong - sweep_report_count(r, SWEEP_FINE);
+	size_t left_out = (size_t)__builtin_popcount(r->left_out);
+	size_t skipped = r->count - wrong - sweep_report_count(r, SWEEP_FINE) + left_out;
 
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite", to);
 	put_attribute(to, "name", "kubetape sweep");
 	put_attribute(to, "file", r->tape);
-	fprintf(to, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", r->count, wrong,
-		skipped);
+	fprintf(to, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", r->count + left_out,
+		wrong, skipped);
 	for (size_t i = 0; i < r->count; i++)
 		put_case(r, &r->tries[i], to);
+	for (int i = 0; i < SWEEP_PATTERNS; i++) {
+		if (r->left_out >> i & 1)
+			put_left_out(sweep_pattern_names[i], to);
+	}
 	fputs("  </testsuite>\n</testsuites>\n", to);
 }

@@ -355,6 +355,18 @@ static void take_head(struct sweep_merged *m, const cJSON *report)
 	m->positions.delivered = number_of(without, "events");
 }
 
+static void take_left_out(struct sweep_merged *m, const cJSON *names)
+{
+	const cJSON *name;
+
+	cJSON_ArrayForEach(name, names)
+	{
+		int pattern = find_name(cJSON_GetStringValue(name), sweep_pattern_names, SWEEP_PATTERNS);
+
+		m->report.left_out |= pattern < 0 ? 0 : 1u << pattern;
+	}
+}
+
 static int take_report(struct sweep_merged *m, const cJSON *report, const char *folder, struct err *err)
 {
 	const cJSON *gap, *gaps = cJSON_GetObjectItemCaseSensitive(report, "gaps");
@@ -372,6 +384,7 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 	m->positions.count = count > m->positions.count ? count : m->positions.count;
 	m->report.alone |= is_true(report, "alone");
 	take_unsteady(m, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
+	take_left_out(m, cJSON_GetObjectItemCaseSensitive(report, "left_out"));
 	cJSON_ArrayForEach(gap, gaps)
 	{
 		rc = rc ? rc : take_gap(m, gap, was, folder, err);

@@ -283,6 +283,20 @@ static void print_coverage(const struct sweep_report *r, FILE *to)
 	}
 }
 
+static void print_left_out(const struct sweep_report *r, FILE *to)
+{
+	const char *sign = "";
+
+	for (int i = 0; i < SWEEP_PATTERNS; i++) {
+		if (!(r->left_out >> i & 1))
+			continue;
+		fprintf(to, "%s%s", sign, sweep_pattern_names[i]);
+		sign = ", ";
+	}
+	if (r->left_out)
+		fputs(" could not be tried: " SWEEP_LEFT_OUT "\n", to);
+}
+
 /* Why some were not tried. */
 static void print_untried(const struct sweep_report *r, FILE *to)
 {
@@ -314,6 +328,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	print_coverage(r, to);
 	print_missed(r, false, to);
 	print_missed(r, true, to);
+	print_left_out(r, to);
 	if (unsure)
 		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
 			unsure);
@@ -443,6 +458,11 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	for (size_t i = 0; i < r->measure->unsteady_count; i++) {
 		fputs(i ? ", " : "", to);
 		table_out_json_string(to, slice_of(r->measure->unsteady[i]));
+	}
+	fputs("], \"left_out\": [", to);
+	for (unsigned i = 0, n = 0; i < SWEEP_PATTERNS; i++) {
+		if (r->left_out >> i & 1)
+			fprintf(to, "%s\"%s\"", n++ ? ", " : "", sweep_pattern_names[i]);
 	}
 	fputs("],\n", to);
 	fprintf(to,
