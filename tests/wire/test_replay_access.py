@@ -337,6 +337,7 @@ class Kubeconfig(Access):
     def test_a_temporary_one_is_in_a_folder_that_nobody_can_foresee_and_goes_with_the_replay(self):
         folder = os.path.join(self.folder, "tmp")
         os.mkdir(folder)
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # also under nohup
         for end in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             p = self.start(folder=folder)
             self.assertIn("serving", p.stdout.readline())

@@ -123,14 +123,15 @@ static int run_without(
 static int run_full(struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err)
 {
 	struct sweep_slot slots[SWEEP_JOBS_MAX];
+	size_t given = s->v->faults.count, count = given && given < s->jobs ? given : s->jobs;
 	struct beside seen;
 	int rc;
 
-	for (size_t i = 0; i < s->jobs; i++) {
+	for (size_t i = 0; i < count; i++) {
 		slots[i] = *first;
 		slots[i].number += i;
 	}
-	rc = run_beside(s, slots, s->jobs, &seen, differences, err);
+	rc = run_beside(s, slots, count, &seen, differences, err);
 	return rc ? rc : (int)seen.differ;
 }
 
