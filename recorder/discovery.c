@@ -18,6 +18,7 @@
 
 /* A request whose connection was dropped is made this many times more. */
 #define MAX_TRIES  3
+#define CORE_PATH  "/api/v1"
 #define PLAIN      "application/json"
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -188,14 +189,20 @@ struct slice discovery_document(struct discovery *d, const char *path)
 	return buf_slice(&doc->written);
 }
 
+/* The core group has its own share: without it nothing can be recorded, whatever other groups send. */
+static bool is_shared(const struct document *doc)
+{
+	return strcmp(doc->path, CORE_PATH) != 0;
+}
+
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
 {
 	struct document *doc = context;
 	struct discovery *d = doc->discovery;
 
 	(void)time_ns;
-	d->body_bytes += bytes.len;
-	if (d->body_bytes > LIMIT_DISCOVERY_BYTES)
+	d->body_bytes += is_shared(doc) ? bytes.len : 0;
+	if (is_shared(doc) && d->body_bytes > LIMIT_DISCOVERY_BYTES)
 		return ERR_TOO_LARGE;
 	return buf_append(&doc->body, bytes.ptr, bytes.len, NULL);
 }
@@ -289,7 +296,7 @@ static int build_catalog(struct discovery *d, struct err *err)
 {
 	struct document *core = document_at(d, "/api", "aggregated"),
 			*groups = document_at(d, "/apis", "aggregated");
-	struct document *v1 = document_at(d, "/api/v1", "");
+	struct document *v1 = document_at(d, CORE_PATH, "");
 	int rc;
 
 	catalog_release(&d->catalog);
@@ -299,7 +306,10 @@ static int build_catalog(struct discovery *d, struct err *err)
 		return rc ? rc : catalog_add_aggregated(&d->catalog, buf_slice(&groups->body), err);
 	}
 	if (!v1->answered && v1->status != 404)
-		return err_set(err, ERR_NETWORK, "server '%s' does not tell what its core group has: %d",
+		return err_set(err, ERR_NETWORK,
+			v1->status
+				? "server '%s' does not tell what its core group has: it answered %d"
+				: "server '%s' does not tell what its core group has: no whole answer came",
 			http_server(d->http), v1->status);
 	if (v1->answered && (rc = catalog_add_classic(&d->catalog, buf_slice(&v1->body), err)))
 		return rc;
@@ -360,7 +370,7 @@ static void step_done(struct discovery *d)
 	}
 	d->in_groups = true;
 	d->pending++; /* so that no answer can end the step while it is being asked for */
-	discovery_ask(d, "/api/v1", "");
+	discovery_ask(d, CORE_PATH, "");
 	if (catalog_group_versions(buf_slice(&groups->body), ask_group_version, d, &d->err) && !d->err.code)
 		d->err.code = ERR_PROTOCOL;
 	if (--d->pending == 0)

@@ -8,10 +8,11 @@
 #ifndef SCHEMA_BASE_LIMITS_H
 #define SCHEMA_BASE_LIMITS_H
 
-#define LIMIT_OBJECT_BYTES       (64u << 20)  /* one object; etcd's default allows 1.5 MB */
-#define LIMIT_LIST_BYTES         (1u << 30)   /* one page of a list, decoded */
-#define LIMIT_UNFINISHED_BYTES   (256u << 20) /* frames and items that are not whole yet, of all streams */
-#define LIMIT_DISCOVERY_BYTES    (128u << 20) /* all discovery documents of a cluster together */
+#define LIMIT_OBJECT_BYTES     (64u << 20)  /* one object; etcd's default allows 1.5 MB */
+#define LIMIT_LIST_BYTES       (1u << 30)   /* one page of a list, decoded */
+#define LIMIT_UNFINISHED_BYTES (256u << 20) /* frames and items that are not whole yet, of all streams */
+#define LIMIT_DISCOVERY_BYTES                                                                                \
+	(128u << 20) /* all discovery documents of a cluster together, but that of the core group */
 #define LIMIT_ERROR_BODY_BYTES   (1u << 20)   /* the body of an answer that is an error */
 #define LIMIT_ANSWER_HEAD_BYTES  (1u << 20)   /* status line, headers and trailers of an answer */
 #define LIMIT_DOCUMENT_BYTES     (64u << 20)  /* a discovery or OpenAPI document */

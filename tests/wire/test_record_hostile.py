@@ -4,6 +4,7 @@ should, goes on recording what else there is, and the tape is sound."""
 import gzip
 import os
 import subprocess
+import threading
 import unittest
 
 from fake_apiserver import encode, status
@@ -233,11 +234,24 @@ class Answers(Hostile):
         self.assert_goes_on(recording)
         self.assert_sound(recording)
 
-    def test_documents_of_discovery_share_what_may_be_held(self):
+    def test_documents_of_discovery_share_what_may_be_held_and_leave_the_core_groups_room(self):
+        sent = threading.Semaphore(0)
+
+        def large(x):
+            try:
+                x.body(b'{"kind":"APIResourceList","resources":[],"x":"' + b"y" * 20 * MB + b'"}')
+            finally:
+                sent.release()
+
+        def core(x):
+            for _ in range(16):
+                sent.acquire(timeout=60)
+            x.json(self.api.resource_list("", "v1"))
+
+        self.api.handlers["/api/v1"] = core
         for i in range(16):
             self.api.add("things", "Thing", group=f"g{i}.example.com")
-            self.api.handlers[f"/apis/g{i}.example.com/v1"] = lambda x: x.body(
-                b'{"kind":"APIResourceList","resources":[],"x":"' + b"y" * 20 * MB + b'"}')
+            self.api.handlers[f"/apis/g{i}.example.com/v1"] = large
         self.api.aggregated = False
         recording = self.record("pods", "nodes").ready(2)
         self.assert_within(recording, BASE_MB + 250)
