@@ -3,6 +3,7 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/base/visible.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/store_options.h"
 #include "tools/commands.h"
@@ -73,18 +74,19 @@ static void print_text(const struct push *p, const struct push_figures *f)
 {
 	char bytes[BYTES_TEXT_BYTES], stored[BYTES_TEXT_BYTES];
 
-	printf("pushed %ju segments (%s); the store has %ju (%s) in '", (uintmax_t)f->segments,
-		bytes_format(bytes, f->bytes), (uintmax_t)f->stored_segments,
+	printf("pushed %ju segment%s (%s); the store has %ju (%s) in '", (uintmax_t)f->segments,
+		plural(f->segments), bytes_format(bytes, f->bytes), (uintmax_t)f->stored_segments,
 		bytes_format(stored, f->stored_bytes));
 	visible_puts(stdout, push_url(p));
 	fputs("'", stdout);
 	if (f->open)
 		fputs("; the tape is being written, its last segment follows once it is sealed", stdout);
 	if (f->lost_segments)
-		printf("; %ju segments were removed here before they were pushed",
-			(uintmax_t)f->lost_segments);
+		printf("; %ju segment%s removed here before being pushed", (uintmax_t)f->lost_segments,
+			f->lost_segments == 1 ? " was" : "s were");
 	if (f->missing_segments)
-		printf("; it lacks %ju segments that are not here any more", (uintmax_t)f->missing_segments);
+		printf("; it lacks %ju segment%s not here any more", (uintmax_t)f->missing_segments,
+			f->missing_segments == 1 ? " that is" : "s that are");
 	fputc('\n', stdout);
 }
 

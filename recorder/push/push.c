@@ -147,8 +147,8 @@ static struct stock stock_of(const struct push *p)
 static void tell_remade(const struct push *p)
 {
 	char *sentence = xasprintf("'%s/" MANIFEST_NAME
-				   "' was torn; it is made anew from the %zu segments that the store has",
-		p->url, p->manifest.segment_count);
+				   "' was torn; it is made anew from what the store has (%zu segment%s)",
+		p->url, p->manifest.segment_count, p->manifest.segment_count == 1 ? "" : "s");
 
 	if (p->options.tell)
 		p->options.tell(p->options.context, sentence);
