@@ -66,10 +66,19 @@ void manifest_add(struct manifest *m, const struct manifest_segment *segment)
 
 void manifest_note_etag(struct manifest_segment *s, const char *etag)
 {
-	size_t len = strlen(etag);
-	bool is_quoted = len >= 2 && *etag == '"' && etag[len - 1] == '"';
+	struct slice bare = s3_etag_bare(etag);
 
-	snprintf(s->etag, sizeof(s->etag), "%.*s", (int)(is_quoted ? len - 2 : len), etag + is_quoted);
+	snprintf(s->etag, sizeof(s->etag), "%.*s", (int)bare.len, bare.ptr);
+}
+
+bool manifest_is_object(const struct manifest_segment *s, const struct s3_object *object)
+{
+	return object->bytes == s->bytes && strcmp(object->sha256, s->sha256) == 0;
+}
+
+char *manifest_segment_key(const char *folder, uint32_t number)
+{
+	return xasprintf("%s%s" FORMAT_SEALED_NAME, folder, *folder ? "/" : "", number);
 }
 
 void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss)
@@ -129,7 +138,7 @@ static char *copy_at(struct slice json, const char *path)
 	return xstrdup(text);
 }
 
-static bool is_sum(const char *text, size_t digits)
+bool manifest_is_sum(const char *text, size_t digits)
 {
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
@@ -153,7 +162,8 @@ static int take_segment(struct manifest *m, struct slice json, struct err *err)
 	text_at(json, "$.digest", s.digest, sizeof(s.digest));
 	text_at(json, "$.etag", s.etag, sizeof(s.etag));
 	if (!number || number > UINT32_MAX || s.bytes > LIMIT_SEGMENT_BYTES ||
-		!is_sum(s.sha256, S3_SUM_BYTES - 1) || !is_sum(s.digest, SEAL_DIGEST_BYTES - 1))
+		!manifest_is_sum(s.sha256, S3_SUM_BYTES - 1) ||
+		!manifest_is_sum(s.digest, SEAL_DIGEST_BYTES - 1))
 		return err_set(err, ERR_CORRUPT, "a segment of the manifest makes no sense: %.*s",
 			(int)(json.len < TOLD_BYTES ? json.len : TOLD_BYTES), json.len ? json.ptr : "");
 	manifest_add(m, &s);
@@ -209,7 +219,7 @@ int manifest_parse(struct slice json, struct manifest *ret, struct err *err)
 	}
 	m.book.bytes = number_at(json, "$.audit.bytes");
 	text_at(json, "$.audit.sha256", m.book.sha256, sizeof(m.book.sha256));
-	if (!is_sum(m.book.sha256, S3_SUM_BYTES - 1))
+	if (!manifest_is_sum(m.book.sha256, S3_SUM_BYTES - 1))
 		*m.book.sha256 = 0;
 	*ret = m;
 	return 0;

@@ -24,9 +24,8 @@ struct manifest_segment {
 	uint64_t first_seq, last_seq, events;                 /* 0 if it has none */
 	int64_t first_time_ns, last_time_ns;
 	int64_t pushed_ns;
-	char etag
-		[S3_ETAG_BYTES]; /* of the object, without quotes; "" if the manifest is of an older program */
-	bool is_off;             /* what the store has is not that; only in memory */
+	char etag[S3_ETAG_BYTES]; /* of the object, bare; "" if the manifest is of an older program */
+	bool is_off;              /* what the store has is not that; only in memory */
 };
 
 /* Segments that were removed here before the store had them. */
@@ -71,6 +70,12 @@ const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t 
 void manifest_add(struct manifest *m, const struct manifest_segment *segment);
 /* As the store gives it, with its quotes or without. */
 void manifest_note_etag(struct manifest_segment *s, const char *etag);
+/* Whether an object has the size and the sum of that segment. */
+bool manifest_is_object(const struct manifest_segment *s, const struct s3_object *object);
+/* Whether a text is that many hexadecimal digits. */
+bool manifest_is_sum(const char *text, size_t digits);
+/* Where a segment is, in the tape's folder at that key; the caller frees. */
+char *manifest_segment_key(const char *folder, uint32_t number);
 void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss);
 
 #endif

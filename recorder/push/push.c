@@ -8,7 +8,6 @@
 #include "recorder/push/segment_facts.h"
 #include "recorder/push/stock.h"
 #include "schema/base/clock.h"
-#include "schema/base/regular_file.h"
 #include "schema/base/version.h"
 #include "schema/tape/reader.h"
 #include "schema/tape/segment.h"

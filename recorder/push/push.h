@@ -35,9 +35,8 @@ struct push_figures {
 	uint64_t waiting_segments, waiting_bytes; /* sealed here, and not there */
 	uint64_t lost_segments;                   /* removed here before they were there, all together */
 	uint64_t damaged_segments;                /* not pushed: their sums do not fit */
-	uint64_t
-		missing_segments; /* the store has not what its manifest names, and they are not here either */
-	uint32_t through;         /* the store has every segment up to this number that is here or was */
+	uint64_t missing_segments; /* named in the manifest, and neither in the store nor here */
+	uint32_t through;          /* the store has every segment up to this number that is here or was */
 	int64_t oldest_waiting_ns; /* wall clock: when the oldest of those that wait was sealed; 0: none waits */
 	bool open;                 /* a writer holds the tape: there will be more */
 };

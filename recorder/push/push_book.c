@@ -2,34 +2,15 @@
 #include "recorder/push/push_book.h"
 
 #include "schema/base/out_file.h"
-#include "schema/base/regular_file.h"
 #include "schema/tape/audit_keep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static char *key_of(const char *folder)
 {
 	return xasprintf("%s%s" PUSH_BOOK_OBJECT, folder, *folder ? "/" : "");
-}
-
-static int sum_book(const char *path, struct manifest_book *ret, struct err *err)
-{
-	int fd = regular_file_open(path, O_RDONLY, err), rc = 0;
-	struct stat st;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		rc = err_set_errno(err, errno, "cannot look at '%s'", path);
-	ret->bytes = rc ? 0 : (uint64_t)st.st_size;
-	if (!rc)
-		rc = s3_sum_of_file(fd, 0, ret->bytes, ret->sha256, err);
-	close(fd);
-	return rc;
 }
 
 /* ---- into the store ---- */
@@ -41,7 +22,7 @@ static int put_copy(
 	struct manifest_book copy;
 	const struct s3_put put = {
 		.key = key, .path = path, .content_type = "application/vnd.sqlite3", .sha256 = copy.sha256};
-	int rc = sum_book(path, &copy, err);
+	int rc = s3_sum_of_path(path, &copy.bytes, copy.sha256, err);
 
 	if (!rc && strcmp(copy.sha256, book->sha256) != 0) {
 		rc = s3_put(s, &put, err);
@@ -97,7 +78,7 @@ static bool is_here(const char *path, const struct manifest_book *book)
 {
 	struct manifest_book here = {0};
 
-	return access(path, F_OK) == 0 && sum_book(path, &here, NULL) == 0 &&
+	return access(path, F_OK) == 0 && s3_sum_of_path(path, &here.bytes, here.sha256, NULL) == 0 &&
 	       strcmp(here.sha256, book->sha256) == 0;
 }
 

@@ -1,8 +1,6 @@
 /* push_put.c: see push_put.h. */
 #include "recorder/push/push_put.h"
 
-#include "schema/tape/format.h"
-
 #include <stdlib.h>
 
 #define PUT_TRIES 3
@@ -15,11 +13,6 @@ static int refuse_other(
 		"remove it there, or push to another prefix",
 		key, (unsigned long long)object->bytes, object->sha256, (unsigned long long)s->bytes,
 		s->sha256);
-}
-
-static bool is_stored(const struct s3_object *object, const struct manifest_segment *s)
-{
-	return object->bytes == s->bytes && strcmp(object->sha256, s->sha256) == 0;
 }
 
 /* After it was written, or when the store says that it has an object of that name: this push was answered too late, or another one is
@@ -35,7 +28,7 @@ static int check_stored(struct s3 *store, const char *key, struct manifest_segme
 		return err_set(err, rc, "the store said that it has '%s', and then that it has not", key);
 	if (rc)
 		return err_copy(err, &why);
-	if (!is_stored(&object, s))
+	if (!manifest_is_object(s, &object))
 		return refuse_other(key, &object, s, err);
 	manifest_note_etag(s, object.etag);
 	return 0;
@@ -82,12 +75,12 @@ static int put_over(struct s3 *store, const char *path, const char *key, const s
 int push_put(struct s3 *store, const char *folder, const struct manifest *m, const char *path,
 	struct manifest_segment *s, struct err *err)
 {
-	char *key = xasprintf("%s/" FORMAT_SEALED_NAME, folder, s->number);
+	char *key = manifest_segment_key(folder, s->number);
 	struct err why;
 	struct s3_object object;
 	int rc = s3_head(store, key, &object, &why);
 
-	if (!rc && is_stored(&object, s))
+	if (!rc && manifest_is_object(s, &object))
 		manifest_note_etag(s, object.etag);
 	else if (!rc && !was_ours(m, &object, s))
 		rc = refuse_other(key, &object, s, err);

@@ -41,7 +41,7 @@ int remote_cache_root(char **ret, struct err *err)
 /* ---- a folder for one command ---- */
 
 static struct {
-	char *folder; /* NULL: there is none */
+	char *folder; /* NULL: none was needed */
 	pid_t owner;  /* children leave it alone */
 } spare;
 

@@ -205,7 +205,7 @@ static int on_fetch(
 	(void)context;
 	if (rc <= 0)
 		return rc ? rc : err_set(err, ERR_NOT_FOUND, "'%s' is nowhere to be fetched from", path);
-	key = xasprintf("%s%s" FORMAT_SEALED_NAME, r->place.key, *r->place.key ? "/" : "", s->number);
+	key = manifest_segment_key(r->place.key, s->number);
 	pthread_mutex_lock(&r->lock);
 	rc = s3_get_range(r->store, key, offset, bytes, to, err);
 	pthread_mutex_unlock(&r->lock);

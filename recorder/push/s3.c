@@ -3,11 +3,14 @@
 #include "recorder/push/s3_internal.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/base/regular_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_REGION "us-east-1"
@@ -21,6 +24,14 @@
 bool s3_is_url(const char *text)
 {
 	return strncmp(text, S3_SCHEME, strlen(S3_SCHEME)) == 0;
+}
+
+struct slice s3_etag_bare(const char *etag)
+{
+	size_t len = strlen(etag);
+	bool is_quoted = len >= 2 && *etag == '"' && etag[len - 1] == '"';
+
+	return is_quoted ? (struct slice){etag + 1, len - 2} : (struct slice){etag, len};
 }
 
 /* By the rules of AWS, which other stores share; anything else would end up in a host's name or a path. */
@@ -240,6 +251,21 @@ int s3_sum_of(struct slice bytes, char ret[S3_SUM_BYTES], struct err *err)
 	else
 		sum_to_hex(context, ret);
 	EVP_MD_CTX_free(context);
+	return rc;
+}
+
+int s3_sum_of_path(const char *path, uint64_t *ret_bytes, char ret[S3_SUM_BYTES], struct err *err)
+{
+	int fd = regular_file_open(path, O_RDONLY, err), rc;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		rc = err_set_errno(err, errno, "cannot look at '%s'", path);
+	else
+		rc = s3_sum_of_file(fd, 0, *ret_bytes = (uint64_t)st.st_size, ret, err);
+	close(fd);
 	return rc;
 }
 

@@ -76,12 +76,15 @@ struct s3_put {
 };
 int s3_put(struct s3 *s, const struct s3_put *put, struct err *err) MUST_CHECK;
 
-/* The etag is without quotes, and "" if the list names none. */
+/* The etag is bare, and empty if the list names none. */
 struct s3_entry {
 	const char *key;
 	uint64_t bytes;
-	const char *etag;
+	struct slice etag;
 };
+
+/* Without its quotes, which some stores write in lists, and some do not. */
+struct slice s3_etag_bare(const char *etag);
 
 /* Each key that begins with `prefix`; with a delimiter those that have it after the prefix come once, cut after it.
  * Non-zero of `each` ends the walk and is returned. */
@@ -92,5 +95,7 @@ int s3_list(struct s3 *s, const char *prefix, const char *delimiter,
 int s3_sum_of(struct slice bytes, char ret[S3_SUM_BYTES], struct err *err) MUST_CHECK;
 int s3_sum_of_file(
 	int fd, uint64_t offset, uint64_t bytes, char ret[S3_SUM_BYTES], struct err *err) MUST_CHECK;
+/* Of a whole file, and its size. */
+int s3_sum_of_path(const char *path, uint64_t *ret_bytes, char ret[S3_SUM_BYTES], struct err *err) MUST_CHECK;
 
 #endif

@@ -176,17 +176,6 @@ static int list_query(const struct s3_listing *l, struct buf *to, struct err *er
 	return rc ? rc : buf_append(to, "", 1, err);
 }
 
-/* Some stores write them here, some do not. */
-static const char *cut_quotes(char *etag)
-{
-	size_t len = strlen(etag);
-
-	if (len < 2 || *etag != '"' || etag[len - 1] != '"')
-		return etag;
-	etag[len - 1] = 0;
-	return etag + 1;
-}
-
 static int give_entry(const struct s3_listing *l, struct slice entry, const char *tag)
 {
 	char *key = xml_text(entry, tag), *size = xml_text(entry, "Size"), *etag = xml_text(entry, "ETag");
@@ -194,7 +183,7 @@ static int give_entry(const struct s3_listing *l, struct slice entry, const char
 
 	if (key)
 		stop = l->each(l->context, &(struct s3_entry){key, size ? strtoull(size, NULL, 10) : 0,
-						   etag ? cut_quotes(etag) : ""});
+						   s3_etag_bare(etag ? etag : "")});
 	free(key);
 	free(size);
 	free(etag);

@@ -13,7 +13,4 @@ int segment_facts(const char *path, struct manifest_segment *s, struct err *err)
 /* The events alone, from few pages. */
 int segment_facts_events(const char *path, struct manifest_segment *s, struct err *err) MUST_CHECK;
 
-/* The SHA-256 of the whole file, and its size. */
-int segment_facts_sum(const char *path, struct manifest_segment *s, struct err *err) MUST_CHECK;
-
 #endif

@@ -33,17 +33,7 @@ struct shelf {
 	size_t here_count;
 };
 
-/* ---- what is there, and what is here ---- */
-
-static bool is_segment_name(const char *name, uint32_t *ret_number)
-{
-	char same[32];
-
-	if (sscanf(name, FORMAT_SEALED_NAME, ret_number) != 1)
-		return false;
-	snprintf(same, sizeof(same), FORMAT_SEALED_NAME, *ret_number);
-	return strcmp(name, same) == 0;
-}
+/* ---- the objects of the store, and the segments of this machine ---- */
 
 static int take_object(void *context, const struct s3_entry *entry)
 {
@@ -55,9 +45,9 @@ static int take_object(void *context, const struct s3_entry *entry)
 		shelf->has_book = true;
 		shelf->book_bytes = entry->bytes;
 	}
-	if (!is_segment_name(name, &f.number))
+	if (!segment_is_sealed_name(name, &f.number))
 		return 0;
-	snprintf(f.etag, sizeof(f.etag), "%s", entry->etag);
+	snprintf(f.etag, sizeof(f.etag), "%.*s", (int)entry->etag.len, entry->etag.ptr);
 	shelf->items = xrealloc(shelf->items, (shelf->count + 1) * sizeof(*shelf->items));
 	shelf->items[shelf->count++] = f;
 	return 0;
@@ -121,11 +111,6 @@ static const char *path_here(const struct shelf *shelf, uint32_t number)
 	return NULL;
 }
 
-static char *segment_key(const struct stock *k, uint32_t number)
-{
-	return xasprintf("%s/" FORMAT_SEALED_NAME, k->place->key, number);
-}
-
 static char *object_url(const struct stock *k, const char *key)
 {
 	return xasprintf("%s%s/%s", S3_SCHEME, k->place->bucket, key);
@@ -158,9 +143,7 @@ static void tell_off(const struct stock *k, const char *key, const struct manife
 /* Where the sum was lost, as when a bucket is copied, a segment that is not here is believed by its size. */
 static bool is_same(const struct s3_object *object, const struct manifest_segment *s, bool is_here)
 {
-	if (object->bytes != s->bytes)
-		return false;
-	return strcmp(object->sha256, s->sha256) == 0 || (!*object->sha256 && !is_here);
+	return manifest_is_object(s, object) || (object->bytes == s->bytes && !*object->sha256 && !is_here);
 }
 
 static int check_segment(
@@ -175,7 +158,7 @@ static int check_segment(
 
 	if (f && f->bytes == s->bytes && *s->etag && strcmp(f->etag, s->etag) == 0)
 		return 0;
-	key = segment_key(shelf->of, s->number);
+	key = manifest_segment_key(shelf->of->place->key, s->number);
 	rc = s3_head(shelf->of->store, key, &object, &why);
 	if (!rc && is_same(&object, s, is_here)) {
 		manifest_note_etag(s, object.etag);
@@ -236,7 +219,7 @@ static int take_same(const struct shelf *shelf, const struct s3_object *object, 
 		return 0;
 	if (rc)
 		return err_copy(err, &why);
-	if (object->bytes == s->bytes && strcmp(object->sha256, s->sha256) == 0)
+	if (manifest_is_object(s, object))
 		manifest_add(m, s);
 	return 1;
 }
@@ -244,8 +227,7 @@ static int take_same(const struct shelf *shelf, const struct s3_object *object, 
 /* "" if it has none. */
 static void take_sum(const struct s3_object *object, char to[S3_SUM_BYTES])
 {
-	bool is_sum = strlen(object->sha256) == S3_SUM_BYTES - 1 &&
-		      strspn(object->sha256, "0123456789abcdef") == S3_SUM_BYTES - 1;
+	bool is_sum = manifest_is_sum(object->sha256, S3_SUM_BYTES - 1);
 
 	snprintf(to, S3_SUM_BYTES, "%.*s", S3_SUM_BYTES - 1, is_sum ? object->sha256 : "");
 }
@@ -274,7 +256,7 @@ static int take_found(const struct shelf *shelf, const struct found *f, struct m
 	struct manifest *elsewhere, struct err *err)
 {
 	struct manifest_segment s = {.number = f->number, .pushed_ns = clock_wall_ns(&clock_system)};
-	char *key = segment_key(shelf->of, f->number);
+	char *key = manifest_segment_key(shelf->of->place->key, f->number);
 	struct s3_object object;
 	struct err why;
 	int rc = s3_head(shelf->of->store, key, &object, &why), here;
@@ -300,7 +282,7 @@ static int read_elsewhere(const char *folder, struct manifest_segment *s, struct
 	if (!rc && !*s->sha256)
 		rc = fetched_complete(path, err);
 	if (!rc && !*s->sha256)
-		rc = segment_facts_sum(path, s, err);
+		rc = s3_sum_of_path(path, &s->bytes, s->sha256, err);
 	free(path);
 	return rc;
 }

@@ -18,7 +18,7 @@ struct stock {
 	void *context;
 };
 
-/* Marks the segments (is_off) and the audit book (its sum becomes "") of which the store has not what the manifest says, and tells
+/* Marks the segments (is_off) and the audit book (its sum becomes "") that differ in the store from what the manifest says, and tells
  * of each; notes the etags of the others. One list, and a request for each segment of which that leaves a doubt. *ret_lost: how many
  * of those marked are not here either. */
 int stock_check(const struct stock *k, struct manifest *m, uint64_t *ret_lost, struct err *err) MUST_CHECK;

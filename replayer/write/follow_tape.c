@@ -160,7 +160,7 @@ static void begin_anew(struct write *w, cJSON *said)
 	tell_unwritten(w, write_store(w, EVENT_ADDED, said));
 }
 
-/* If the object before it has not ended, its deletion fell into a gap of the recording. */
+/* An earlier object that has not ended was deleted in a gap of the recording. */
 static void replace_followed(struct write *w, cJSON *said)
 {
 	if (w->old)

@@ -45,7 +45,7 @@ void held_names_free(struct held_names *h)
 	free(h);
 }
 
-/* Its index; count if there is none. */
+/* The index of that object's name; h->count if it is not held. */
 static size_t find(const struct held_names *h, const struct collection *in, const struct change *c)
 {
 	size_t i = 0;

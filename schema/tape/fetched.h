@@ -37,7 +37,7 @@ void fetched_set_source(const struct fetched_source *source);
 /* Whether that file's holes are filled as it is read. */
 bool fetched_is(const char *path);
 
-/* Whether it only lies among such files: another program laid it out, which knew more of the tape, or did so long ago. */
+/* Whether the tape that is fetched does not have that file of its folder: another program, with another manifest, put it there. */
 bool fetched_is_stray(const char *path);
 
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */

@@ -401,6 +401,27 @@ static int check_sums(const uint8_t *footer, const struct seal_sums *s, const ch
 		err, ERR_CORRUPT, "bad digest of '%s': found %s, expected %s", path, found, digest_hex);
 }
 
+/* Their number and size, by the footer. */
+static struct seal_sums sums_in(const uint8_t *footer)
+{
+	uint64_t pages = seal_get_u64(footer + FOOTER_PAGES);
+
+	return (struct seal_sums){pages, seal_get_u64(footer + FOOTER_PAGE_BYTES), xmalloc(8 * pages)};
+}
+
+/* Takes over what was read; on failure it is released. */
+static int keep_sums(const uint8_t *footer, struct seal_sums *s, const char *path, const char *digest_hex,
+	struct seal_sums *ret, struct err *err)
+{
+	int rc = check_sums(footer, s, path, digest_hex, err);
+
+	if (rc)
+		seal_release(s);
+	else
+		*ret = *s;
+	return rc;
+}
+
 int seal_load(int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err)
 {
 	uint8_t footer[SEAL_FOOTER_BYTES];
@@ -410,20 +431,12 @@ int seal_load(int fd, const char *path, const char *digest_hex, struct seal_sums
 
 	if (rc)
 		return rc;
-	s = (struct seal_sums){
-		seal_get_u64(footer + FOOTER_PAGES), seal_get_u64(footer + FOOTER_PAGE_BYTES), NULL};
-	s.sums = xmalloc(8 * s.pages);
+	s = sums_in(footer);
 	at = s.pages * s.page_bytes;
-	if (pread(fd, s.sums, 8 * s.pages, (off_t)at) != (ssize_t)(8 * s.pages))
-		rc = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
-	else
-		rc = check_sums(footer, &s, path, digest_hex, err);
-	if (rc) {
-		seal_release(&s);
-		return rc;
-	}
-	*ret = s;
-	return 0;
+	if (pread(fd, s.sums, 8 * s.pages, (off_t)at) == (ssize_t)(8 * s.pages))
+		return keep_sums(footer, &s, path, digest_hex, ret, err);
+	seal_release(&s);
+	return err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
 }
 
 int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const char *digest_hex,
@@ -439,17 +452,9 @@ int seal_take(struct slice tail, const char *path, uint64_t file_bytes, const ch
 	rc = check_footer(footer, path, file_bytes, err);
 	if (rc)
 		return rc;
-	s = (struct seal_sums){
-		seal_get_u64(footer + FOOTER_PAGES), seal_get_u64(footer + FOOTER_PAGE_BYTES), NULL};
-	if (8 * s.pages + SEAL_FOOTER_BYTES > tail.len)
+	if (8 * seal_get_u64(footer + FOOTER_PAGES) + SEAL_FOOTER_BYTES > tail.len)
 		return refuse_short(path, file_bytes, err);
-	s.sums = xmalloc(8 * s.pages);
+	s = sums_in(footer);
 	memcpy(s.sums, footer - 8 * s.pages, 8 * s.pages);
-	rc = check_sums(footer, &s, path, digest_hex, err);
-	if (rc) {
-		seal_release(&s);
-		return rc;
-	}
-	*ret = s;
-	return 0;
+	return keep_sums(footer, &s, path, digest_hex, ret, err);
 }

@@ -33,8 +33,8 @@ struct seal_damage {
 	char found[40], expected[40];
 };
 
-/* Reads the whole file, one that is fetched from where it is fetched, and calls damaged for each page or field that is not as sealed; a non-zero return
- * stops. progress, if not NULL, gets the number of bytes read so far. Returns the number of damaged places.
+/* Reads the whole file (of one that is fetched, what its source has) and calls damaged for each page or field that is not as
+ * sealed; a non-zero return stops. progress, if not NULL, gets the number of bytes read so far. Returns the number of damaged places.
  * The digest is that of the footer. ERR_CORRUPT if there is no intact footer to check against. */
 int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
 	int (*progress)(void *context, uint64_t bytes), void *context, char ret_digest_hex[SEAL_DIGEST_BYTES],

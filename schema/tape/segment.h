@@ -28,6 +28,9 @@ int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 void segment_list_free(struct segment_file *list, size_t count);
 
+/* Whether a file of that name in a tape's directory is a sealed segment, and which. */
+bool segment_is_sealed_name(const char *name, uint32_t *ret_number);
+
 /* Removes every file of a tape but its lock file: for its writer, which made it. */
 void segment_remove_files(const char *tape_path);
 /* Removes a tape that nobody else can know: its directory and every file in it. */

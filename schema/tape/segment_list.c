@@ -55,6 +55,11 @@ static enum name_kind kind_of_name(const char *name, uint32_t *ret_number)
 							       : NAME_FOREIGN;
 }
 
+bool segment_is_sealed_name(const char *name, uint32_t *ret_number)
+{
+	return kind_of_name(name, ret_number) == NAME_SEALED;
+}
+
 static int compare_files(const void *left, const void *right)
 {
 	const struct segment_file *a = left, *b = right;

@@ -405,8 +405,7 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
 	if (rc >= 0 && !s->stopped && !s->laid_over.known) {
-		fputs("kubetape sweep: with '--write overlay' the command is not deterministic, or comes to no end: "
-		      "restart, stale, writes and echo are not tried\n",
+		fputs("kubetape sweep: " SWEEP_LEFT_OUT ": restart, stale, writes and echo are not tried\n",
 			stderr);
 		s->left_out = s->patterns & OF_WRITES;
 		s->patterns &= ~OF_WRITES;

@@ -185,6 +185,11 @@ int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *s
 	return slot->quick ? s->quick_ns : sweep_try_settle(s, slot->of);
 }
 
+int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	return s->options.lockstep_ns ? s->options.lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
+}
+
 /* Lock-step waits for each write that comes late, and a program that is to be quiet for longer ends later: neither is a
  * sign of one that hangs. */
 static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slot, int64_t lockstep_ns)
@@ -199,7 +204,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
 	const struct sweep_slot *slot = &s->slot[at];
-	int64_t lockstep_ns = v->lockstep_ns ? v->lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
+	int64_t lockstep_ns = sweep_slot_lockstep(s, slot);
 	char *settle = milliseconds(sweep_slot_settle(s, slot));
 	char *lockstep = milliseconds(lockstep_ns);
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");

@@ -73,6 +73,8 @@ char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slo
 int64_t sweep_try_settle(const struct sweep_runs *s, const struct sweep_try *try);
 /* For how long it must be quiet at the end. */
 int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot);
+/* The time that each event has there; 0: it is not in lock-step, and they follow one another at once. */
+int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot *slot);
 /* Its run file and its output are not needed any more. */
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
 

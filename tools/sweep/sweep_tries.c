@@ -196,12 +196,6 @@ static void choose_settle(const struct sweep *s, struct sweep_try *try, const st
 		try->settle_ns = ns;
 }
 
-/* In lock-step each event has that time; else they follow one another at once, with faults and without. */
-static int64_t pace_of(const struct sweep *s, const struct sweep_slot *slot)
-{
-	return s->runs.options.lockstep_ns ? s->runs.options.lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
-}
-
 int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err)
 {
 	const struct sweep_slot *slot = &s->runs.slot[at];
@@ -212,7 +206,7 @@ int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct 
 		return rc;
 	run = sweep_run_file(&s->runs, slot, "run");
 	rc = sweep_unseen_find(s->runs.options.tape, run, sweep_ground_of(s, slot->laid_over),
-		pace_of(s, slot) / 2, ret, err);
+		sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
 	free(run);
 	if (rc)
 		sweep_answer_release(ret);

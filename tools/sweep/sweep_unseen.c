@@ -50,13 +50,16 @@ static int was_seen(struct sql_session *s, uint64_t seq, int64_t pace_ns, bool *
 	return rc;
 }
 
+static int compare_key(const void *key, const void *effect)
+{
+	return strcmp(key, ((const struct sweep_effect *)effect)->key);
+}
+
+/* Effects are sorted by their keys. */
 static bool lacks(const struct sweep_answer *a, const char *key)
 {
-	for (size_t i = 0; i < a->effect_count; i++) {
-		if (strcmp(a->effects[i].key, key) == 0)
-			return false;
-	}
-	return true;
+	return !a->effect_count ||
+	       !bsearch(key, a->effects, a->effect_count, sizeof(*a->effects), compare_key);
 }
 
 static bool lacks_any(const struct sweep_ground *ground, const struct sweep_answer *answer)
