@@ -79,6 +79,14 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("configmaps default/second-web-0 is missing", again.stdout)
 
+    def test_finds_leftovers_of_what_was_deleted_while_the_program_was_down(self):
+        report = self.try_both("orphan", "unobserved", "--at", "downtimes")
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["object"], found["gap"]), ("downtime", "default/web-1", "restart"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("configmaps default/web-1 is left", again.stdout)
+
     def test_finds_trust_in_an_older_list_after_a_restart(self):
         report = self.try_both("owner", "stale", "--max", "3")
         self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])

@@ -5,6 +5,7 @@
     owner     one for each pod, deleted as soon as its pod ends; the buggy one deletes that of a later pod (stale)
     finalizer as owner, and its pod is gone when it has taken away the finalizer (stale, between an event and the answer to it)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
+    orphan    one for each pod, which goes with it; the buggy one does not look for leftovers when it starts (restart over a deletion)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
     count     two for the first pod; the buggy one counts only those that its watch has told it of (echo)
     verified  one for each pod; the buggy one forgets a pod that is gone when it looks at its end (coalesced)
@@ -91,6 +92,23 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Orphan(Blind):
+    def added(self, pod):
+        self.create(pod["metadata"]["name"])
+
+    def deleted(self, pod, _):
+        self.drop(pod["metadata"]["name"])
+
+    def start(self):
+        super().start()
+        self.pods.synced.wait()
+        for thing in [] if self.buggy else self.cluster.ask("GET", MAPS)[1]["items"]:
+            name = thing["metadata"]["name"]
+            with LOCK:
+                if "default/" + name not in self.pods.cache:
+                    self.drop(name)
 
 
 class Finalizer(Owner):
@@ -268,7 +286,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -72,6 +72,7 @@ enum sweep_kind {
 	SWEEP_STRETCH,     /* all events of one resource in a part of the tape */
 	SWEEP_CHANGES,     /* two or three successive changes of one object */
 	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
+	SWEEP_DOWNTIME,    /* a DELETED event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
 	SWEEP_ALWAYS,      /* the whole of the tape */

@@ -185,6 +185,8 @@ static int fill_at_events(
 
 	if (rc == 0)
 		rc = sweep_fault_add(file, &rule, err);
+	if (rc == 0 && p->kind == SWEEP_DOWNTIME)
+		return add_pause(file, p->seq - 1, err);
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
 		return add_pause(file, p->seq, err);
 	if (rc == 0 && p->until_seq) {

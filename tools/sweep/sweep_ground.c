@@ -393,8 +393,8 @@ static int find_laid_over(struct sweep *s, struct buf *differences, struct err *
  * that asks for what it has created must find it, at every place. */
 int sweep_find_laid_over(struct sweep *s, struct err *err)
 {
-	bool reads_back = s->plain.answer.reads_back;
-	bool needed = ((s->patterns & OF_WRITES) || reads_back) && s->plain.answer.absorbed &&
+	bool reads_back = s->plain.answer.reads_back, goes_down = s->search.kinds[SWEEP_DOWNTIME];
+	bool needed = ((s->patterns & OF_WRITES) || reads_back || goes_down) && s->plain.answer.absorbed &&
 		      !s->v->tried.writes.count;
 	struct buf differences;
 	int rc;
@@ -405,10 +405,12 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
 	if (rc >= 0 && !s->stopped && !s->laid_over.known) {
-		fputs("kubetape sweep: " SWEEP_LEFT_OUT ": restart, stale, writes and echo are not tried\n",
+		fputs("kubetape sweep: " SWEEP_LEFT_OUT
+		      ": restart, stale, writes, echo and downtimes are not tried\n",
 			stderr);
 		s->left_out = s->patterns & OF_WRITES;
 		s->patterns &= ~OF_WRITES;
+		s->search.kinds[SWEEP_DOWNTIME] = false;
 	}
 	s->all_laid_over = s->laid_over.known && reads_back;
 	buf_release(&differences);

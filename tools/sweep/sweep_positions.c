@@ -19,6 +19,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_STRETCH] = "stretch",
 	[SWEEP_CHANGES] = "changes",
 	[SWEEP_SELECTION] = "selection",
+	[SWEEP_DOWNTIME] = "downtime",
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
 	[SWEEP_ALWAYS] = "always",
@@ -50,6 +51,8 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 		s->kinds[SWEEP_CHANGES] = true;
 	else if (strcmp(word, "selections") == 0)
 		s->kinds[SWEEP_SELECTION] = true;
+	else if (strcmp(word, "downtimes") == 0)
+		s->kinds[SWEEP_DOWNTIME] = true;
 	else if (strcmp(word, "every") == 0)
 		s->kinds[SWEEP_STRETCH] = true;
 	else if (strncmp(word, "every:", 6) == 0 && read_every(word + 6, &s->every))
@@ -57,7 +60,7 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 	else if (strcmp(word, "none") != 0)
 		return err_set(err, ERR_USAGE,
 			"bad place '%.100s': expected deletions, recreations, terminations, changes, selections, "
-			"every, every:N or none",
+			"downtimes, every, every:N or none",
 			word);
 	return 0;
 }
@@ -141,6 +144,8 @@ static void find_around(const struct sweep_finding *f, size_t i)
 		return;
 	if (f->what->kinds[SWEEP_DELETION])
 		sweep_positions_add(f, SWEEP_DELETION, i, i);
+	if (f->what->kinds[SWEEP_DOWNTIME])
+		sweep_positions_add(f, SWEEP_DOWNTIME, i, i);
 	if (f->what->kinds[SWEEP_RECREATION] && r->next != SWEEP_NO_ROW &&
 		strcmp(f->all->items[r->next].uid, r->uid) != 0)
 		sweep_positions_add(f, SWEEP_RECREATION, i, r->next);
@@ -405,6 +410,8 @@ char *sweep_position_name(const struct sweep_position *p)
 		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
 	if (p->kind == SWEEP_ALWAYS)
 		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
+	if (p->kind == SWEEP_DOWNTIME)
+		return xasprintf("deletion of %s %s while the command is down", p->resource, p->object);
 	if (p->kind == SWEEP_STRETCH)
 		return xasprintf("stretch of %s", p->resource);
 	if (p->what)

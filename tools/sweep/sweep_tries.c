@@ -12,6 +12,7 @@
 #define STARTS_IN_VIEW 4
 #define TROUBLE_MAX_NS (30 * NS_PER_S)
 #define GAP_WORDS      "end,compact"
+#define DOWN_WORDS     "restart"
 
 static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
 {
@@ -24,6 +25,12 @@ static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_ses
 	return rc;
 }
 
+/* What a program wrote before it went down must be there afterwards. */
+static bool keeps_writes(const struct sweep *s, const struct sweep_position *p)
+{
+	return p->kind == SWEEP_DOWNTIME ? s->laid_over.known : s->all_laid_over;
+}
+
 static int find_unobserved(struct sweep *s, struct err *err)
 {
 	const struct sweep_slot first = {.number = 1, .laid_over = s->all_laid_over};
@@ -33,7 +40,7 @@ static int find_unobserved(struct sweep *s, struct err *err)
 	if (rc == 0)
 		rc = sweep_positions_find(session, &s->search, &s->positions, err);
 	for (size_t i = 0; i < s->positions.count; i++)
-		s->positions.items[i].laid_over = s->all_laid_over;
+		s->positions.items[i].laid_over = keeps_writes(s, &s->positions.items[i]);
 	sql_session_close(session);
 	return rc;
 }
@@ -106,6 +113,8 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 		return index ? NULL : "as given";
 	if (p->pattern != SWEEP_UNOBSERVED)
 		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
+	if (p->kind == SWEEP_DOWNTIME)
+		return index ? NULL : DOWN_WORDS;
 	if (!s->v->gaps.count)
 		return index ? NULL : GAP_WORDS;
 	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;
