@@ -1,7 +1,6 @@
 /* seen_serve.c: see seen.h. Requests: which of the live client's a request is, and its answer. */
 #include "replayer/seen/seen_internal.h"
 
-#include "replayer/wire/websocket.h"
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
 #include "schema/base/hash.h"
@@ -80,7 +79,7 @@ static bool is_of_client(const struct seen *s, const struct api_call *call)
 	struct slice agent = http_header_find(call->request, "User-Agent");
 
 	return call->path.kind == API_PATH_RESOURCE && slice_is(call->request->method, "GET") &&
-	       (!*s->client || has_word(agent, s->client)) && !websocket_is_wanted(call->request);
+	       (!*s->client || has_word(agent, s->client));
 }
 
 /* ---- answers ---- */

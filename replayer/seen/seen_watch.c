@@ -2,6 +2,7 @@
 #include "replayer/seen/seen_internal.h"
 
 #include "replayer/serve/watch.h"
+#include "replayer/wire/websocket_watch.h"
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
@@ -16,6 +17,7 @@ struct seen_watch {
 	struct seen *seen;
 	struct told *told;
 	struct exchange *x;
+	struct websocket_watch *websocket; /* NULL: an ordinary stream */
 	struct run_client *client;
 	struct run_request *stored; /* NULL: without a run file */
 	bool is_ended;
@@ -94,6 +96,20 @@ static struct blob *read_frame(
 	return keep->len ? kept_frame(&text, buf_slice(keep)) : NULL;
 }
 
+/* A WebSocket message has no line feed. */
+static void push(struct seen_watch *w, struct blob *frame)
+{
+	struct slice event = blob_body(frame);
+
+	if (!w->websocket) {
+		exchange_push(w->x, frame);
+		return;
+	}
+	if (event.len && event.ptr[event.len - 1] == '\n')
+		event.len--;
+	websocket_watch_send(w->websocket, event);
+}
+
 static void send_frame(struct seen_watch *w, const struct seen_frame *f)
 {
 	struct err err = {0};
@@ -103,7 +119,7 @@ static void send_frame(struct seen_watch *w, const struct seen_frame *f)
 	buf_init(&keep, LIMIT_OBJECT_BYTES);
 	b = read_frame(w, f, &keep, &err);
 	if (b)
-		exchange_push(w->x, b);
+		push(w, b);
 	else if (err.code)
 		log_error("an event is not sent again: %s", err.text);
 	blob_unref(b);
@@ -119,6 +135,8 @@ void seen_watch_end(struct seen_watch *w)
 	if (w->is_ended)
 		return;
 	w->is_ended = true;
+	if (w->websocket)
+		websocket_watch_say_goodbye(w->websocket);
 	exchange_finish(w->x);
 }
 
@@ -169,15 +187,38 @@ static void on_closed(void *owner)
 	w->told->running = NULL;
 	watches_count_other(w->seen->place.watches, -1);
 	player_nudge(w->seen->place.player);
+	websocket_watch_free(w->websocket);
 	free(w);
 }
 
-static const struct exchange_owner seen_watch_owner = {.drained = on_drained, .closed = on_closed};
+static void on_received(void *owner, struct slice bytes)
+{
+	struct seen_watch *w = owner;
+
+	if (w->websocket && !w->is_ended && !websocket_watch_take(w->websocket, bytes))
+		seen_watch_end(w);
+}
+
+static const struct exchange_owner seen_watch_owner = {on_drained, on_received, on_closed};
+
+/* As the client asks for it now, whatever the live one did. */
+static void answer(struct seen_watch *w, const struct http_request *r)
+{
+	const char *type = *w->told->live->content_type ? w->told->live->content_type : JSON_TYPE;
+	char accept[WEBSOCKET_ACCEPT_MAX];
+	struct answer_headers h;
+
+	if (websocket_is_wanted(r) && *websocket_accept(r, accept)) {
+		w->websocket = websocket_watch_open(w->x, accept);
+		return;
+	}
+	answer_headers_init(&h, r, type);
+	exchange_answer(w->x, 200, h.items, h.count, -1);
+}
 
 void seen_watch_open(struct seen *s, struct told *t, struct api_call *call)
 {
 	struct seen_watch *w = xcalloc(1, sizeof(*w));
-	struct answer_headers h;
 
 	*w = (struct seen_watch){
 		.seen = s, .told = t, .x = call->x, .client = call->client, .stored = call->stored};
@@ -187,8 +228,7 @@ void seen_watch_open(struct seen *s, struct told *t, struct api_call *call)
 	call->client->watches++;
 	s->place.run->watches++;
 	exchange_own(call->x, &seen_watch_owner, w);
-	answer_headers_init(&h, call->request, *t->live->content_type ? t->live->content_type : JSON_TYPE);
-	exchange_answer(call->x, 200, h.items, h.count, -1);
+	answer(w, call->request);
 	watches_count_other(s->place.watches, 1);
 	(void)!seen_watch_send(w);
 	player_nudge(s->place.player);

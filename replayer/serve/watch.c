@@ -64,12 +64,10 @@ void watch_enter(struct watch *w, enum watch_state state)
 
 void watch_end(struct watch *w)
 {
-	static const char normal[] = {0x03, (char)0xe8}; /* 1000 */
-
 	if (w->state == WATCH_ENDED)
 		return;
 	if (w->websocket)
-		watch_send_message(w, WEBSOCKET_CLOSE, (struct slice){normal, sizeof(normal)});
+		websocket_watch_say_goodbye(w->websocket);
 	watch_enter(w, WATCH_ENDED);
 	exchange_finish(w->x);
 }

@@ -41,7 +41,7 @@ static void on_closed(void *owner)
 	label_selector_free(w->labels);
 	field_selector_free(w->fields);
 	free(w->own_path);
-	free(w->websocket);
+	websocket_watch_free(w->websocket);
 	free(w);
 }
 
@@ -49,19 +49,9 @@ static void on_closed(void *owner)
 static void on_received(void *owner, struct slice bytes)
 {
 	struct watch *w = owner;
-	enum websocket_opcode opcode;
-	struct slice payload;
-	int rc;
 
-	while (w->websocket && w->state != WATCH_ENDED) {
-		rc = websocket_read(w->websocket, &bytes, &opcode, &payload, NULL);
-		if (rc == 0)
-			return;
-		if (rc < 0 || opcode == WEBSOCKET_CLOSE)
-			watch_end(w);
-		else if (opcode == WEBSOCKET_PING)
-			watch_send_message(w, WEBSOCKET_PONG, payload);
-	}
+	if (w->websocket && w->state != WATCH_ENDED && !websocket_watch_take(w->websocket, bytes))
+		watch_end(w);
 }
 
 static const struct exchange_owner watch_owner = {on_drained, on_received, on_closed};
@@ -245,18 +235,6 @@ static void answer_stream(struct api_call *call)
 	exchange_answer(call->x, 200, h.items, h.count, -1);
 }
 
-static void answer_upgrade(struct api_call *call, const char *accept)
-{
-	const struct http_header headers[] = {
-		{slice_of("Upgrade"), slice_of("websocket")},
-		{slice_of("Connection"), slice_of("Upgrade")},
-		{slice_of("Sec-WebSocket-Accept"), slice_of(accept)},
-	};
-
-	call->x->more_header_count = 0;
-	exchange_answer(call->x, 101, headers, COUNT_OF(headers), -1);
-}
-
 void watch_serve(struct api_call *call, struct collection *c, struct list_options *o, const struct view *view)
 {
 	bool upgrade = websocket_is_wanted(call->request);
@@ -284,12 +262,10 @@ void watch_serve(struct api_call *call, struct collection *c, struct list_option
 	}
 	w = new_watch(call, c, o, view);
 	exchange_own(call->x, &watch_owner, w);
-	if (upgrade) {
-		w->websocket = xcalloc(1, sizeof(*w->websocket));
-		answer_upgrade(call, accept);
-	} else {
+	if (upgrade)
+		w->websocket = websocket_watch_open(call->x, accept);
+	else
 		answer_stream(call);
-	}
 	set_times(w, o->timeout_seconds);
 	if (o->timeout_seconds < 0) {
 		watch_end(w);

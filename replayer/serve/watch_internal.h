@@ -8,7 +8,7 @@
 #include "replayer/fault/fault.h"
 #include "replayer/serve/watch.h"
 #include "replayer/serve/watch_index.h"
-#include "replayer/wire/websocket.h"
+#include "replayer/wire/websocket_watch.h"
 #include "schema/base/clock.h"
 
 #define WATCH_BOOKMARK_NS   (60 * NS_PER_S) /* between bookmarks */
@@ -44,9 +44,9 @@ struct watch {
 	uint64_t sent_rv;  /* during a move: everything up to this version was sent */
 	uint64_t *initial; /* seqs of the objects to begin with */
 	size_t initial_count, initial_at;
-	int64_t deadline_ns, bookmark_ns;   /* monotonic */
-	struct websocket_reader *websocket; /* NULL: an ordinary stream */
-	bool faulty;                        /* faults know of it, in what follows */
+	int64_t deadline_ns, bookmark_ns;  /* monotonic */
+	struct websocket_watch *websocket; /* NULL: an ordinary stream */
+	bool faulty;                       /* faults know of it, in what follows */
 	struct fault_stream fault;
 	char *agent, *credential;           /* that `fault` points to */
 	int64_t wait_tape_ns, wait_mono_ns; /* of WAITING: whichever comes first; INT64_MAX: an event */
@@ -95,9 +95,6 @@ bool watch_step(struct watch *w);
 void watches_wake(struct watches *ws);
 
 /* ---- watch_send.c ---- */
-
-/* A message that a WebSocket client sees. */
-void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct slice payload);
 
 /* An object that existed when the watch began. */
 void watch_send_initial(struct watch *w, struct change *c);

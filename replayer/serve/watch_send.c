@@ -6,14 +6,6 @@
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 
-void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct slice payload)
-{
-	struct blob *message = websocket_frame(opcode, payload);
-
-	exchange_push_raw(w->x, message);
-	blob_unref(message);
-}
-
 /* A frame's event: a WebSocket message has no line feed. */
 static struct slice event_text(const struct blob *frame)
 {
@@ -50,7 +42,7 @@ static void push(struct watch *w, struct blob *frame)
 	else if (w->faulty && w->fault.cut)
 		push_cut(w, frame);
 	else if (w->websocket)
-		watch_send_message(w, WEBSOCKET_TEXT, event_text(frame));
+		websocket_watch_send(w->websocket, event_text(frame));
 	else
 		exchange_push(w->x, frame);
 	blob_unref(frame);

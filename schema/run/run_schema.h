@@ -21,6 +21,9 @@ enum run_statement {
 	RUN_STATEMENTS,
 };
 
+/* Of the table `requests`: a watch that was opened, also as a WebSocket (fabric8 does that). */
+#define RUN_IS_WATCH "verb = 'watch' AND status IN (101, 200)"
+
 extern const char run_schema[];
 extern const char run_go_on[];  /* when rows follow those of an earlier time */
 extern const char run_finish[]; /* when no row follows: one file, and nothing beside it */

@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 #include "schema/run/run_reader.h"
+#include "schema/run/run_schema.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -84,10 +85,10 @@ static void take_request(struct seen_request *r, sqlite3_stmt *stmt)
 
 /* What has no answer in the run was none that is kept: a log, a document. */
 static const char requests_sql[] =
-	"SELECT request, time_ns, end_ns, path, accept, content_type, status, verb = 'watch' AND status = 200,"
+	"SELECT request, time_ns, end_ns, path, accept, content_type, status, " RUN_IS_WATCH ","
 	" request IN (SELECT request FROM faults WHERE what = 'not_recorded'), h2_error, retry_after, how, ended_by, rv"
 	" FROM requests r WHERE resource IS NOT NULL AND verb IN ('get', 'list', 'watch')"
-	" AND instr(ifnull(client, ''), ?1) AND (verb = 'watch' AND status = 200 OR (how IS NOT NULL AND"
+	" AND instr(ifnull(client, ''), ?1) AND (" RUN_IS_WATCH " OR (how IS NOT NULL AND"
 	" (ifnull(bytes, 0) = 0 OR EXISTS (SELECT 1 FROM answers a WHERE a.request = r.request))))"
 	" ORDER BY request";
 

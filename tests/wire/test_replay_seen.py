@@ -174,6 +174,28 @@ class SameAgain(SeenCase):
         self.assertIn(b"application/vnd.kubernetes.protobuf;stream=watch", again.head())
         again.until(frame)
 
+    def test_a_watch_over_websocket_is_given_again_in_the_same_messages(self):
+        server = self.scripted()
+        tee = self.tee(server, tape=self.path("live.tape"))
+        client, peer = self.connected(tee, server)
+        head = (b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nUser-Agent: reader/2\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+        client.send(head)
+        peer.head()
+        event = (b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"x","uid":"u",'
+            b'"resourceVersion":"7"}}}')
+        messages = b"\x81" + bytes([126, 0, len(event)]) + event + b"\x88\x02\x03\xe8"
+        peer.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n" + messages)
+        client.until(messages)
+        tee.wait_events(["ADDED a 7"])
+        peer.fin(), client.to_the_end()
+        replay = self.again(tee)
+        again = Peer(socket.create_connection((replay.host, replay.port)))
+        self.addCleanup(again.close)
+        again.send(head)
+        self.assertIn(b"101 Switching Protocols", again.head())
+        again.until(messages)
+
 
 class Order(SeenCase):
     def test_no_watch_is_sent_what_came_after_another_was_opened_again(self):

@@ -11,6 +11,7 @@
 #include "replayer/json/json_tree.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/run/run_schema.h"
 #include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static const char counts_sql[] =
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
-	" (SELECT count(*) FROM requests WHERE " SWEEP_IS_WATCH
+	" (SELECT count(*) FROM requests WHERE " RUN_IS_WATCH
 	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')),"
 	" (SELECT count(*)" STRIKES "),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"

@@ -4,6 +4,7 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/base/visible.h"
+#include "schema/run/run_schema.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 
 static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
-	" WHERE " SWEEP_IS_WATCH
+	" WHERE " RUN_IS_WATCH
 	" AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :lately_ns)";
 
 /* Many programs begin to watch when they first need to: in this run it may not have come to that, or not again after

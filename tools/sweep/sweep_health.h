@@ -8,9 +8,6 @@
 #include "schema/base/buf.h"
 #include "schema/sql/session.h"
 
-/* Of the table `requests`: a watch that was opened, also as a WebSocket (fabric8 does that). */
-#define SWEEP_IS_WATCH "verb = 'watch' AND status IN (101, 200)"
-
 /* It has grown if it takes more than this many times as much as ever without faults, and this much more. */
 #define SWEEP_GROWN_TIMES 2
 #define SWEEP_GROWN_BYTES (UINT64_C(32) << 20)

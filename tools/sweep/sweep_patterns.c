@@ -8,7 +8,7 @@
 #include "tools/sweep/sweep.h"
 
 #include "schema/base/clock.h"
-#include "tools/sweep/sweep_health.h"
+#include "schema/run/run_schema.h"
 
 #include <stdlib.h>
 
@@ -214,7 +214,7 @@ static const char writes_sql[] =
 static const char watched_sql[] =
 	"SELECT watched, (SELECT count(*) FROM writes WHERE " RESOURCE
 	" = watched AND policy = 'overlay' AND status < 300)"
-	" FROM (SELECT DISTINCT " RESOURCE " AS watched FROM requests WHERE " SWEEP_IS_WATCH ") ORDER BY 1";
+	" FROM (SELECT DISTINCT " RESOURCE " AS watched FROM requests WHERE " RUN_IS_WATCH ") ORDER BY 1";
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
  * the first deletionTimestamp, and just before its spec changed. Once it is asked to end, the program's own answer may take

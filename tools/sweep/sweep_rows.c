@@ -1,7 +1,7 @@
 /* sweep_rows.c: the events of the tape as the search for places sees them. See sweep_rows.h. */
 #include "tools/sweep/sweep_rows.h"
 
-#include "tools/sweep/sweep_health.h"
+#include "schema/run/run_schema.h"
 
 #include <stdlib.h>
 
@@ -85,7 +85,7 @@ static int add_name(void *context, const struct sql_value *v, size_t count, stru
 int sweep_names_read(struct sql_session *s, struct sweep_names *names, struct err *err)
 {
 	static const char sql[] = "SELECT DISTINCT resource || iif(apigroup = '', '', '.' || apigroup)"
-				  " FROM requests WHERE " SWEEP_IS_WATCH " ORDER BY 1";
+				  " FROM requests WHERE " RUN_IS_WATCH " ORDER BY 1";
 	const struct sql_sink sink = {.row = add_name, .context = names};
 
 	return sql_session_run(s, slice_of(sql), &sink, err);

@@ -339,17 +339,19 @@ static void store_faults(struct visit *v, const struct visit_ending *end)
 		visit_fault(v, end->wall_ns, "request", word, detail);
 }
 
-static void visit_finish(struct visit *v, const struct visit_ending *end)
+static void visit_finish(struct visit *v, struct visit_ending end)
 {
 	store_request(v);
+	if (v->watching && visit_watch_is_closed(v) && end.by != PARTY_CLIENT)
+		end.how = ROAD_COMPLETE;
 	if (v->watching)
-		visit_watch_end(v, end);
+		visit_watch_end(v, &end);
 	if (v->reading)
-		visit_read_end(v, end);
+		visit_read_end(v, &end);
 	if (v->kind == VISIT_WRITE && v->status)
 		visit_write_end(v);
-	store_answer(v, end);
-	store_faults(v, end);
+	store_answer(v, &end);
+	store_faults(v, &end);
 	free_visit(v);
 }
 
@@ -367,7 +369,7 @@ void visit_end(struct visit *v, const struct feed_item *item)
 		memcpy(&number, code.ptr, sizeof(number));
 		end.code = number;
 	}
-	visit_finish(v, &end);
+	visit_finish(v, end);
 }
 
 void visit_drop(struct visit *v)
@@ -378,5 +380,5 @@ void visit_drop(struct visit *v)
 		.wall_ns = clock_wall_ns(&clock_system),
 		.mono_ns = clock_mono_ns(&clock_system)};
 
-	visit_finish(v, &end);
+	visit_finish(v, end);
 }

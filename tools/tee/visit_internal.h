@@ -79,6 +79,7 @@ void visit_watch_begin(struct visit *v, const struct feed_item *item);
 void visit_watch_body(struct visit *v, struct slice bytes, const struct feed_item *item);
 void visit_watch_lost(struct visit *v);
 void visit_watch_tick(struct visit *v, int64_t now_mono_ns);
+bool visit_watch_is_closed(const struct visit *v); /* a WebSocket, by the server's word */
 void visit_watch_end(struct visit *v, const struct visit_ending *end);
 void visit_watch_free(struct visit *v);
 

@@ -393,11 +393,15 @@ static struct slice clean_tail(struct visit *v)
 	return buf_slice(clean);
 }
 
+bool visit_watch_is_closed(const struct visit *v)
+{
+	return watch_reader_is_closed(v->watching->reader);
+}
+
 void visit_watch_end(struct visit *v, const struct visit_ending *end)
 {
 	struct watching *w = v->watching;
 	const struct feed_item at = {.wall_ns = end->wall_ns, .mono_ns = end->mono_ns};
-	struct visit_ending ending = *end;
 	uint64_t connection;
 	char reason[END_REASON_BYTES];
 	struct slice tail;
@@ -405,21 +409,19 @@ void visit_watch_end(struct visit *v, const struct visit_ending *end)
 	w->item = &at;
 	if (end->how == ROAD_COMPLETE && !w->is_unreadable)
 		(void)!watch_reader_end(w->reader, take_event, v, NULL);
-	if (watch_reader_is_closed(w->reader) && end->by != PARTY_CLIENT)
-		ending.how = ROAD_COMPLETE;
 	tail = clean_tail(v);
 	if (w->error_code)
 		snprintf(reason, sizeof(reason), "error_event:%d:%.60s", w->error_code, w->error_reason);
 	else
-		visit_end_reason(reason, v, &ending, tail.len > 0);
-	store_end(v, &ending, reason, tail.len > 0);
+		visit_end_reason(reason, v, end, tail.len > 0);
+	store_end(v, end, reason, tail.len > 0);
 	store_part(v, tail);
 	if (!w->is_open)
 		return;
 	if (!w->error_code)
 		visit_watch_settle(v); /* however short it was */
 	connection = v->connection.id;
-	visit_connection_end(v, &ending, reason, buf_slice(&w->error_status), tail);
+	visit_connection_end(v, end, reason, buf_slice(&w->error_status), tail);
 	if (!w->is_settled && w->error_code) {
 		struct err err;
 
