@@ -80,6 +80,19 @@ class Forgotten(Ending):
             self.next(PODS, "DELETED", self.pod(name, 0, "Failed", "node-0", labels={"app": "web"}))
 
 
+class Leaving(Story):
+    """Each pod has a node of its own. The pods are deleted, one after the other; the first one's node goes with it."""
+
+    def __init__(self, names):
+        Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(PODS, self.rv, [self.pod(name, 0, "Running", "node-" + name) for name in names])
+        self.listed(NODES, self.rv, [self.node("node-" + name) for name in names])
+        for name in names:
+            self.next(PODS, "DELETED", self.pod(name, 0, "Running", "node-" + name))
+            self.next(NODES, "DELETED" if name == names[0] else "MODIFIED", self.node("node-" + name))
+
+
 class SweepTest(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -212,6 +225,12 @@ class SweepTest(unittest.TestCase):
         self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
         self.assertGreater(report["unseen"], 0)
         self.assertEqual(report["unseen"], sum(gap["verdict"] == "unseen" for gap in report["gaps"]))
+
+    def test_what_two_objects_show_together_only_within_the_gap_is_no_finding(self):
+        self.tape = Leaving(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "leaving.tape"))
+        report = self.try_both("left", "every:2", "--lockstep", "50ms")
+        self.assertEqual({gap["verdict"] for gap in report["gaps"] if gap["resource"] == "pods" and gap["seq"] == 7}, {"unseen"})
+        self.assertEqual({gap["seq"] for gap in self.wrong(report)}, {11})  # a later deletion heals the others
 
     def test_patterns_that_could_not_be_tried_are_in_every_report(self):
         # With its writes kept, the second of two pods of one name is refused for ever, and what writes is never quiet.

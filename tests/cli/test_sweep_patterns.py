@@ -49,6 +49,14 @@ class AtOneTime(test_sweep.Story):
         return super().event(0, *what, **more)
 
 
+class Growing(test_sweep.Story):
+    """And then there is one more."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.next(test_sweep.PODS, "ADDED", self.pod("late-0", 0, "Running", "node-1"))
+
+
 class Held(test_sweep.Story):
     """A finalizer holds each pod, also while it is to go."""
 
@@ -86,6 +94,16 @@ class SweepPatternsTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("configmaps default/web-1 is left", again.stdout)
+
+    def test_what_it_makes_again_for_lack_of_an_owner_in_an_older_list_is_a_finding_only_if_asked_for(self):
+        self.tape = Growing(["web-0"]).write(os.path.join(self.folder, "growing.tape"))
+        both = [self.begin("--settle", "1500ms", "--max", "14", *options, "-o", os.path.join(self.folder, "out-%d" % len(options)),
+            command=[sys.executable, BLIND, "mended", "orphan"]) for options in ([], ["--patterns", "stale"])]
+        report, asked = self.end(both[0], 0), self.end(both[1], 1)
+        again = [gap for gap in report["gaps"] if gap["verdict"] == "made again"]
+        self.assertEqual(len(again), report["made_again"])
+        self.assertEqual({line for gap in again for line in gap["differences"]}, {"deletions of the earlier configmaps default/late-0"})
+        self.assertEqual({gap["differences"][0] for gap in self.wrong(asked)}, {"1 deletions of the earlier configmaps default/late-0 (without the fault: 0)"})
 
     def test_finds_trust_in_an_older_list_after_a_restart(self):
         report = self.try_both("owner", "stale", "--max", "3")

@@ -8,6 +8,7 @@ Each keeps ConfigMaps in step with what it watches:
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
     failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
     alert       as failed, and what it made stays when the pod is gone
+    left        one for each node whose pod is gone; the buggy one ignores deletions that it learns from a list
     selected    one for each pod with the label app=web; the buggy one ignores that a list lacks a pod
     noting      as tombstone, and notes the phase as level does
     level       notes the phase in the status of each pod, as often as it is not there (no bug)
@@ -85,6 +86,10 @@ class Controller:
     def pod_deleted(self, pod, tombstone):
         if self.name == "alert" or (self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy):
             return
+        if self.name == "left":
+            if not (tombstone and self.buggy):
+                self.tell_left()
+            return
         if self.name == "stale":
             if not self.buggy:
                 self.tell_node(pod["spec"]["nodeName"])
@@ -98,18 +103,29 @@ class Controller:
         if "/" + node in self.nodes.cache:
             self.keep(node, pods=" ".join(pods))
 
+    def tell_left(self):
+        for node in self.nodes.cache.values():
+            name = node["metadata"]["name"]
+            if self.pods.synced.is_set() and "default/" + name.removeprefix("node-") not in self.pods.cache:
+                self.keep("left-" + name)
+
     def node_added(self, node):
-        self.tell_node(node["metadata"]["name"])
+        if self.name == "left":
+            self.tell_left()
+        else:
+            self.tell_node(node["metadata"]["name"])
 
     def node_updated(self, _, node):
-        self.tell_node(node["metadata"]["name"])
+        if self.name != "left":
+            self.tell_node(node["metadata"]["name"])
 
     def node_deleted(self, node, _):
-        self.drop(node["metadata"]["name"])
+        if self.name != "left":
+            self.drop(node["metadata"]["name"])
 
     def run(self):
         self.pods.start()
-        if self.name == "stale":
+        if self.name in ("stale", "left"):
             self.nodes.start()
         while True:
             time.sleep(60)

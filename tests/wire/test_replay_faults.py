@@ -552,6 +552,18 @@ class NobodyTest(FaultCase):
                 capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
 
+    def test_what_the_tape_has_beside_what_was_written_is_no_difference_to_a_golden_run(self):
+        golden = os.path.join(self.folder, "golden.run")
+        tape = Tape().listed(PODS, 10, [obj(PODS, "a", 10, spec={"nodeName": "n1"})]).event(1, PODS, "MODIFIED", obj(PODS, "a", 11, spec={"nodeName": "n2"}))
+        base = [KUBETAPE, "replay", self.tape(tape), "--plain", "--speed", "max", "--write", "overlay"]
+        labelling = "kubectl label pod a step=%d >&2"
+        subprocess.run([*base, "--wait-watchers", "1", "--run", golden, "--", "sh", "-c", labelling % 1], check=True, capture_output=True, timeout=60)
+        for value, code in ((1, 0), (2, 1)):
+            done = subprocess.run([*base, "--from", "end", "--golden", golden, "--compare", "writes", "--", "sh", "-c", labelling % value],
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn('{"step":"2"}} (golden: ', done.stdout)
+
     def test_what_its_last_finalizer_held_is_gone_without_it(self):
         golden = os.path.join(self.folder, "golden.run")
         base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0", "--write", "overlay"]

@@ -144,6 +144,15 @@ void text_list_add(struct text_list *list, const char *value)
 	list->items[list->count++] = value;
 }
 
+bool text_list_has(const struct text_list *list, const char *value)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->items[i], value) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* What was given before --help has no further use. */
 static void drop_lists(const struct command *c, void *values)
 {

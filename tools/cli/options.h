@@ -39,6 +39,7 @@ struct text_list {
 };
 /* The text is borrowed; the caller frees `items`. */
 void text_list_add(struct text_list *list, const char *value);
+bool text_list_has(const struct text_list *list, const char *value);
 
 struct option_row {
 	enum option_kind kind;

@@ -15,6 +15,7 @@
  *     sweep_answer.c      the result of a run, read from its run file
  *     sweep_compare.c     how two of them differ
  *     sweep_unseen.c      what a program could not see
+ *     sweep_absent.c      what it deleted because an older view lacked it, and made again
  *     sweep_causes.c      findings of one cause
  *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
  *     sweep_place.c       results in an object store

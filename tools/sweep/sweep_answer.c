@@ -56,21 +56,21 @@ static const char left_sql[] =
 	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
 	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
-	" effects AS (SELECT 'kept' AS what, made_seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
+	" effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
 	"   WHERE policy <> 'overlay'"
 	"    OR NOT (" HAS_ENDED
 	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))"
-	"  UNION ALL SELECT 'deleted', seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
-	"  UNION ALL SELECT 'deleted', seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
 	"   FROM left WHERE policy = 'overlay' AND " HAS_ENDED
-	"  UNION ALL SELECT DISTINCT 'deleted', 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
+	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
-/* The same as keys and contents. */
+/* The same as keys and contents; and, of an object of the tape that writes lie over, what these have changed of it. */
 static const char told_sql[] =
 	", placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
@@ -80,7 +80,11 @@ static const char told_sql[] =
 	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
-	"   ELSE body END AS content FROM placed AS p"
+	"   ELSE body END AS content, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
+	"   (SELECT jdiff(e.object, p.object) FROM events AS e WHERE e.apigroup = p.apigroup"
+	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
+	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
+	"    ORDER BY e.seq DESC LIMIT 1) END AS changed FROM placed AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
 	"   OR name = '(all)'))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
@@ -90,7 +94,9 @@ static const char told_sql[] =
 	"  'object', json_remove(content, '$.metadata.resourceVersion', '$.metadata.managedFields',"
 	"  '$.metadata.uid', '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"
 	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content),"
-	" made_seq * (made_seq > (SELECT seq FROM start)) FROM told";
+	" made_seq * (made_seq > (SELECT seq FROM start)), iif(changed IS NULL, NULL, (SELECT"
+	"  json_group_object(json_extract(value, '$.path'), json_extract(value, '$.new')) FROM json_each(changed)"
+	"  WHERE json_extract(value, '$.path') NOT LIKE '%" TRIGGER_TIME "%')) FROM told";
 
 /* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
  */
@@ -282,9 +288,14 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	(void)err;
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
 	e = &to->effects[to->effect_count++];
-	*e = (struct sweep_effect){text_of(&v[0]), text_of(&v[1]), normal_text(v[2].bytes),
-		v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
+	*e = (struct sweep_effect){.key = text_of(&v[0]),
+		.resource = text_of(&v[1]),
+		.content = normal_text(v[2].bytes),
+		.own = v[4].type == SQL_TEXT ? normal_text(v[4].bytes) : NULL,
+		.made_seq = v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
 	hide_times(r, e->content);
+	if (e->own)
+		hide_times(r, e->own);
 	return 0;
 }
 
@@ -295,8 +306,9 @@ static int on_count(void *context, const struct sql_value *v, size_t count, stru
 	(void)count;
 	(void)err;
 	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
-	to->counts[to->count_count++] = (struct sweep_effect){
-		text_of(&v[0]), xstrdup(""), xasprintf("%lld", (long long)v[1].integer), 0};
+	to->counts[to->count_count++] = (struct sweep_effect){.key = text_of(&v[0]),
+		.resource = xstrdup(""),
+		.content = xasprintf("%lld", (long long)v[1].integer)};
 	return 0;
 }
 
@@ -362,6 +374,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->effects[i].key);
 		free(a->effects[i].resource);
 		free(a->effects[i].content);
+		free(a->effects[i].own);
 	}
 	for (size_t i = 0; i < a->count_count; i++) {
 		free(a->counts[i].key);
@@ -370,6 +383,7 @@ void sweep_answer_release(struct sweep_answer *a)
 	}
 	sweep_health_release(&a->health);
 	free((void *)a->unseen.items);
+	free((void *)a->made_again.items);
 	free(a->counts);
 	free(a->alarms);
 	free(a->probe);

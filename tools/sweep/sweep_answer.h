@@ -12,6 +12,7 @@ struct sweep_effect {
 	char *key;      /* "configmaps shop/web-0" */
 	char *resource; /* of the key */
 	char *content;
+	char *own; /* what of it the program changed, as the tape has the rest; NULL: all */
 	uint64_t
 		made_seq; /* the event before the write that made it; 0: it answers to the state at the start */
 };
@@ -31,11 +32,12 @@ struct sweep_answer {
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
-	char *probe;                /* what the probe printed, and its exit code; NULL: it was not asked */
-	int64_t probe_code;         /* that code alone */
-	char *alarms;               /* lines of sweep_oracle_read; NULL: not asked for */
-	struct sweep_health health; /* not asked for either, then */
-	struct text_list unseen;    /* of sweep_unseen.h: keys of the ground's */
+	char *probe;                 /* what the probe printed, and its exit code; NULL: it was not asked */
+	int64_t probe_code;          /* that code alone */
+	char *alarms;                /* lines of sweep_oracle_read; NULL: not asked for */
+	struct sweep_health health;  /* not asked for either, then */
+	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's */
+	struct text_list made_again; /* of sweep_absent.h: keys of counts */
 };
 
 /* Further facts about a run. */
@@ -82,10 +84,15 @@ size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
 /* Like it, for what it has created and deleted more often; or, with `earlier`, only for deletions of what had
- * been there before the fault. Doing so less often is harmless by itself: the remains show the harm. */
+ * been there before the fault. Doing so less often is harmless by itself: the remains show the harm. What is in
+ * made_again is no difference. */
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
 #define SWEEP_EARLIER "deletions of the earlier "
+bool sweep_is_earlier(const char *key);
+
+/* How much more often than without faults. */
+int64_t sweep_excess(const struct sweep_ground *g, const struct sweep_effect *count);
 
 /* The same for what it has created and deleted as often in one run as in the other, neither with a fault. */
 size_t sweep_compare_pace(

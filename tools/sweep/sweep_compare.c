@@ -51,6 +51,12 @@ static size_t compare_ends(
 	return 1;
 }
 
+/* Of an object of the tape the rest is the version that the program happened to write over. */
+static bool has_same_content(const struct sweep_effect *a, const struct sweep_effect *b)
+{
+	return strcmp(a->content, b->content) == 0 || (a->own && b->own && strcmp(a->own, b->own) == 0);
+}
+
 /* The part of two texts where they begin to differ. */
 static void tell_contents(
 	struct buf *to, const char *key, const char *without, const char *with, const char *than)
@@ -78,16 +84,17 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		bool differs = order || (!is_unsteady(m, a->resource) && strcmp(a->content, b->content) != 0);
+		bool differs = order || (!is_unsteady(m, a->resource) && !has_same_content(a, b));
 
 		i += order <= 0;
 		k += order >= 0;
-		if (order < 0 && sweep_is_unseen(with, a->key))
+		if (order < 0 && text_list_has(&with->unseen, a->key))
 			continue;
 		if (!differs || n++ >= KEYS_SHOWN)
 			continue;
 		if (order == 0) {
-			tell_contents(to, a->key, a->content, b->content, than);
+			tell_contents(to, a->key, a->own && b->own ? a->own : a->content,
+				a->own && b->own ? b->own : b->content, than);
 			continue;
 		}
 		say_visibly(to, order < 0 ? a->key : b->key, SIZE_MAX);
@@ -128,7 +135,7 @@ size_t sweep_compare_probes(
 	return 1;
 }
 
-static bool is_earlier(const char *key)
+bool sweep_is_earlier(const char *key)
 {
 	return strncmp(key, SWEEP_EARLIER, strlen(SWEEP_EARLIER)) == 0;
 }
@@ -151,9 +158,14 @@ static const struct sweep_effect *count_of(const struct sweep_answer *a, const c
 	return NULL;
 }
 
-static bool is_more(const struct sweep_effect *with, const struct sweep_effect *without)
+static int64_t excess(const struct sweep_effect *with, const struct sweep_effect *without)
 {
-	return atoll(with->content) > (without ? atoll(without->content) : 0);
+	return atoll(with->content) - (without ? atoll(without->content) : 0);
+}
+
+int64_t sweep_excess(const struct sweep_ground *g, const struct sweep_effect *count)
+{
+	return excess(count, count_of(&g->answer, count->key));
 }
 
 /* Up to what names the object, or the end. */
@@ -197,7 +209,8 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 	for (size_t i = 0; i < with->count_count && !g->measure.counts_vary; i++) {
 		const struct sweep_effect *now = &with->counts[i], *before = count_of(&g->answer, now->key);
 
-		if (is_earlier(now->key) != earlier || !is_more(now, before))
+		if (sweep_is_earlier(now->key) != earlier || excess(now, before) <= 0 ||
+			text_list_has(&with->made_again, now->key))
 			continue;
 		n++;
 		tell_count(to, before, now, than);
@@ -215,7 +228,7 @@ size_t sweep_compare_pace(
 		const struct sweep_effect *first = &one->counts[i], *now = count_of(other, first->key);
 		const struct sweep_effect none = {.key = first->key, .content = (char *)"0"};
 
-		if (is_earlier(first->key) || !is_more(first, now))
+		if (sweep_is_earlier(first->key) || excess(first, now) <= 0)
 			continue;
 		n++;
 		tell_count(to, first, now ? now : &none, than);
@@ -237,8 +250,7 @@ void sweep_measure_learn(
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
-		if (strcmp(a->key, b->key) != 0 || strcmp(a->content, b->content) == 0 ||
-			is_unsteady(m, a->resource))
+		if (strcmp(a->key, b->key) != 0 || has_same_content(a, b) || is_unsteady(m, a->resource))
 			continue;
 		m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
 		m->unsteady[m->unsteady_count++] = xstrdup(a->resource);

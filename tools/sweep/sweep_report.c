@@ -14,6 +14,7 @@ static const char *const verdict_names[] = {
 	[SWEEP_UNSURE] = "unsure",
 	[SWEEP_CUT] = "wrong when cut",
 	[SWEEP_UNSEEN] = "unseen",
+	[SWEEP_MADE_AGAIN] = "made again",
 	[SWEEP_NOT_REACHED] = "not reached",
 };
 
@@ -315,16 +316,29 @@ static void print_untried(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%zu faults were not tried: the --budget was spent\n", untried);
 }
 
+/* With one example. */
+static void print_made_again(const struct sweep_report *r, size_t count, FILE *to)
+{
+	const struct sweep_try *t = r->tries;
+
+	while (t->verdict != SWEEP_MADE_AGAIN)
+		t++;
+	fprintf(to, "%zu made it delete what it made again when an older view was current again (", count);
+	visible_put(to, (struct slice){t->differences, strcspn(t->differences, "\n")});
+	fputs("): wrong for --patterns stale\n", to);
+}
+
 void sweep_report_text(const struct sweep_report *r, FILE *to)
 {
 	size_t wrong = sweep_report_count(r, SWEEP_WRONG), fine = sweep_report_count(r, SWEEP_FINE);
 	size_t unsure = sweep_report_count(r, SWEEP_UNSURE), cut = sweep_report_count(r, SWEEP_CUT);
 	size_t unseen = sweep_report_count(r, SWEEP_UNSEEN);
+	size_t made_again = sweep_report_count(r, SWEEP_MADE_AGAIN);
 
 	print_without(r, to);
 	print_findings(r, to);
 	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
-		wrong + fine + unsure + cut + unseen);
+		wrong + fine + unsure + cut + unseen + made_again);
 	print_coverage(r, to);
 	print_missed(r, false, to);
 	print_missed(r, true, to);
@@ -340,6 +354,8 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 		fprintf(to,
 			"%zu hid something that nothing showed afterwards: only what answers to that is missing\n",
 			unseen);
+	if (made_again)
+		print_made_again(r, made_again, to);
 	if (r->found > r->positions->count)
 		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
 			r->positions->count, r->found);
@@ -466,10 +482,11 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	}
 	fputs("],\n", to);
 	fprintf(to,
-		"  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"not_reached\": %zu,\n  ",
+		"  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"made_again\": %zu, "
+		"\"not_reached\": %zu,\n  ",
 		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
 		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_UNSEEN),
-		sweep_report_count(r, SWEEP_NOT_REACHED));
+		sweep_report_count(r, SWEEP_MADE_AGAIN), sweep_report_count(r, SWEEP_NOT_REACHED));
 	json_text(to, "again", again);
 	free(again);
 	json_causes(to, r);

@@ -10,9 +10,10 @@ enum sweep_verdict {
 	SWEEP_UNTRIED,
 	SWEEP_FINE,
 	SWEEP_WRONG,
-	SWEEP_UNSURE, /* wrong once, and not again */
-	SWEEP_CUT,    /* a harmless cut makes it go wrong as well */
-	SWEEP_UNSEEN, /* only what nobody could have known is missing */
+	SWEEP_UNSURE,     /* wrong once, and not again */
+	SWEEP_CUT,        /* a harmless cut makes it go wrong as well */
+	SWEEP_UNSEEN,     /* only what nobody could have known is missing */
+	SWEEP_MADE_AGAIN, /* what it deleted for want of its owner in an older view it made again */
 	SWEEP_NOT_REACHED,
 };
 

@@ -1,4 +1,5 @@
 /* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
+#include "tools/sweep/sweep_absent.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_unseen.h"
 
@@ -208,14 +209,18 @@ static void choose_settle(const struct sweep *s, struct sweep_try *try, const st
 int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err)
 {
 	const struct sweep_slot *slot = &s->runs.slot[at];
+	const struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	char *run;
 	int rc = sweep_run_read(&s->runs, at, ret, err);
 
 	if (rc)
 		return rc;
 	run = sweep_run_file(&s->runs, slot, "run");
-	rc = sweep_unseen_find(s->runs.options.tape, run, sweep_ground_of(s, slot->laid_over),
-		sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
+	rc = sweep_unseen_find(
+		s->runs.options.tape, run, ground, sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
+	/* Who asks for this pattern wants to know of it. */
+	if (rc == 0 && !s->v->patterns)
+		rc = sweep_absent_find(s->runs.options.tape, run, slot->of->position, ground, ret, err);
 	free(run);
 	if (rc)
 		sweep_answer_release(ret);
@@ -227,7 +232,9 @@ static enum sweep_stage judge_run(
 	const struct sweep *s, const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
-	enum sweep_verdict right = answer->unseen.count ? SWEEP_UNSEEN : SWEEP_FINE;
+	enum sweep_verdict right = answer->made_again.count ? SWEEP_MADE_AGAIN
+				   : answer->unseen.count   ? SWEEP_UNSEEN
+							    : SWEEP_FINE;
 	bool struck = answer->hits;
 
 	switch (slot->stage) {
@@ -240,7 +247,7 @@ static enum sweep_stage judge_run(
 		if (struck && differs)
 			try->verdict = SWEEP_WRONG;
 		else
-			try->verdict = s->quick || answer->unseen.count ? right : SWEEP_UNSURE;
+			try->verdict = s->quick || right != SWEEP_FINE ? right : SWEEP_UNSURE;
 		return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
 	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
@@ -254,6 +261,25 @@ static enum sweep_stage judge_run(
 static bool is_about_counts(enum sweep_pattern pattern)
 {
 	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
+}
+
+static bool is_nothing(enum sweep_verdict verdict)
+{
+	return verdict == SWEEP_FINE || verdict == SWEEP_UNSEEN || verdict == SWEEP_MADE_AGAIN ||
+	       verdict == SWEEP_NOT_REACHED;
+}
+
+static char *tell_made_again(const struct sweep_answer *answer)
+{
+	struct buf text;
+	char *result;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	for (size_t i = 0; i < answer->made_again.count; i++)
+		(void)!buf_printf(&text, NULL, "%s\n", answer->made_again.items[i]);
+	result = slice_dup(buf_slice(&text));
+	buf_release(&text);
+	return result;
 }
 
 /* Nothing came of it: nothing of it is kept. */
@@ -342,8 +368,10 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
 		sweep_run_remove(&s->runs, slot);
-	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_UNSEEN || try->verdict == SWEEP_NOT_REACHED)
+	if (is_nothing(try->verdict))
 		forget_try(s, try);
+	if (try->verdict == SWEEP_MADE_AGAIN)
+		try->differences = tell_made_again(&answer);
 	s->healed += slot->broken.line && !slot->broken.is_told &&
 		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));
 	sweep_alarm_release(&slot->broken);

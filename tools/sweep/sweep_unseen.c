@@ -3,12 +3,16 @@
 
 #include "schema/sql/session.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 
+#define NAME_TELLS "3" /* letters; shorter names may stand in any text */
+
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed, `views` those that the
- * program was shown, and for how long each was its newest, until it was killed or something it asked for was refused. */
+ * program was shown, and for how long each was its newest, until it was killed or something it asked for was refused.
+ * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
-	"WITH cause AS (SELECT * FROM events WHERE seq = %llu),"
+	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
 	" ends AS (SELECT (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq') AS seq,"
 	"  (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns') AS time_ns),"
 	" later AS MATERIALIZED (SELECT e.seq, e.type, e.uid, e.object FROM events AS e, cause AS c, ends"
@@ -26,9 +30,16 @@ static const char seen_sql[] =
 	"  UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
 	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list'))),"
 	" views AS (SELECT seq, lead(at, 1, (SELECT time_ns FROM ends)) OVER w - at AS lasted_ns,"
-	"  lead(killed, 1, 0) OVER w AS killed FROM shown WINDOW w AS (ORDER BY at, seq))"
-	" SELECT NOT EXISTS (SELECT 1 FROM cause) OR (SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
-	"  OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld)";
+	"  lead(killed, 1, 0) OVER w AS killed FROM shown WINDOW w AS (ORDER BY at, seq)),"
+	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
+	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
+	"   OR (length(e.name) >= " NAME_TELLS " AND e.name <> c.name AND instr(text, e.name)))),"
+	" passed AS (SELECT seq, (SELECT min(at) FROM (SELECT out_ns AS at FROM deliveries WHERE seq >= o.seq"
+	"  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
+	" SELECT NOT EXISTS (SELECT 1 FROM cause) OR (((SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
+	"   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld))"
+	"  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
+	"   (SELECT time_ns FROM ends))))";
 
 static int on_seen(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
@@ -38,15 +49,19 @@ static int on_seen(void *context, const struct sql_value *v, size_t count, struc
 	return 0;
 }
 
-static int was_seen(struct sql_session *s, uint64_t seq, int64_t pace_ns, bool *ret, struct err *err)
+static int was_seen(
+	struct sql_session *s, const struct sweep_effect *e, int64_t pace_ns, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_seen, .context = ret};
-	char *sql = xasprintf(seen_sql, (unsigned long long)seq, (long long)pace_ns);
+	char *text = xasprintf("%s %s", e->key, e->content);
+	char *sql = sqlite3_mprintf(
+		seen_sql, (unsigned long long)e->made_seq, text, (long long)pace_ns, (long long)pace_ns);
 	int rc;
 
 	*ret = true;
-	rc = sql_session_run(s, slice_of(sql), &sink, err);
-	free(sql);
+	rc = sql ? sql_session_run(s, slice_of(sql), &sink, err) : err_set(err, ERR_FAILED, "out of memory");
+	sqlite3_free(sql);
+	free(text);
 	return rc;
 }
 
@@ -82,7 +97,7 @@ static int find_all(struct sql_session *s, const struct sweep_ground *ground, in
 
 		if (!e->made_seq || !lacks(answer, e->key))
 			continue;
-		rc = was_seen(s, e->made_seq, pace_ns, &seen, err);
+		rc = was_seen(s, e, pace_ns, &seen, err);
 		if (rc == 0 && !seen)
 			text_list_add(&answer->unseen, e->key);
 	}
@@ -104,13 +119,4 @@ int sweep_unseen_find(const char *tape, const char *run, const struct sweep_grou
 		rc = find_all(s, ground, pace_ns, answer, err);
 	sql_session_close(s);
 	return rc;
-}
-
-bool sweep_is_unseen(const struct sweep_answer *a, const char *key)
-{
-	for (size_t i = 0; i < a->unseen.count; i++) {
-		if (strcmp(a->unseen.items[i], key) == 0)
-			return true;
-	}
-	return false;
 }

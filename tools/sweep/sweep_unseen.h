@@ -15,6 +15,4 @@
 int sweep_unseen_find(const char *tape, const char *run, const struct sweep_ground *ground, int64_t pace_ns,
 	struct sweep_answer *answer, struct err *err) MUST_CHECK;
 
-bool sweep_is_unseen(const struct sweep_answer *a, const char *key);
-
 #endif

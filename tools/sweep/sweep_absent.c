@@ -1,0 +1,123 @@
+/* sweep_absent.c: see sweep_absent.h. */
+#include "tools/sweep/sweep_absent.h"
+
+#include "schema/base/limits.h"
+#include "schema/sql/session.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#define RESOURCE(of) of ".resource || iif(" of ".apigroup = '', '', '.' || " of ".apigroup)"
+
+/* How many deletions of that key the view explains. `frozen` are the resources that were shown as of an event. An object that
+ * is named by its name is looked for in the view by its name, else by its UID. */
+static const char explained_sql[] =
+	"WITH frozen AS (SELECT value AS name, %llu AS as_of FROM json_each(%Q)"
+	"  UNION ALL SELECT value, %llu FROM json_each(%Q)),"
+	" deletions AS (SELECT write, seq, name || ' ' || coalesce((SELECT coalesce(c.object, c.body) FROM writes AS c"
+	"   WHERE c.verb = 'create' AND c.apigroup = d.apigroup AND c.resource = d.resource AND c.namespace IS d.namespace"
+	"   AND c.name = d.name AND c.write < d.write ORDER BY c.write DESC LIMIT 1), '') AS text FROM writes AS d"
+	"  WHERE verb = 'delete' AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND " RESOURCE(
+		"d") "   || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
+		     "  AND time_ns >= coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 0)),"
+		     " versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
+		     "  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE(
+			     "e") "),"
+				  " named AS (SELECT d.write, length(v.name) >= 3 AND instr(d.text, v.name) AS by_name, v.* FROM deletions AS d"
+				  "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
+				  "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
+				  "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR (length(v.name) >= 3 AND instr(d.text, v.name)))),"
+				  " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
+				  "   AND o.name = n.name AND o.type <> 'DELETED' AND (n.by_name OR o.uid = n.uid) AND o.seq = (SELECT max(seq)"
+				  "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
+				  "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
+				  " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
+
+static int on_number(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	*(int64_t *)context = v[0].integer;
+	return 0;
+}
+
+/* "pods,nodes" as JSON; the caller frees. */
+static char *as_json(const char *names)
+{
+	struct buf text;
+	char *result;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = buf_append(&text, "[", 1, NULL);
+	for (struct slice rest = slice_of(names ? names : ""); rc == 0 && rest.len;) {
+		struct slice name = slice_cut(&rest, ',');
+
+		rc = buf_printf(&text, NULL, "%s\"%.*s\"", text.len > 1 ? "," : "", (int)name.len, name.ptr);
+	}
+	if (rc == 0)
+		rc = buf_append(&text, "]", 1, NULL);
+	result = rc ? xstrdup("[]") : slice_dup(buf_slice(&text));
+	buf_release(&text);
+	return result;
+}
+
+/* `key` is that of a count; generated names end in a star there. */
+static int count_explained(
+	struct sql_session *s, const struct sweep_position *p, const char *key, int64_t *ret, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_number, .context = ret};
+	char *resource = as_json(p->resource), *others = as_json(p->others);
+	char *sql = sqlite3_mprintf(explained_sql, (unsigned long long)p->as_of_seq, resource,
+		(unsigned long long)p->others_as_of_seq, others, key + strlen(SWEEP_EARLIER));
+	int rc = sql ? sql_session_run(s, slice_of(sql), &sink, err)
+		     : err_set(err, ERR_FAILED, "out of memory");
+
+	sqlite3_free(sql);
+	free(resource);
+	free(others);
+	return rc;
+}
+
+static int find_all(struct sql_session *s, const struct sweep_position *p, const struct sweep_ground *ground,
+	struct sweep_answer *answer, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < answer->count_count && rc == 0; i++) {
+		int64_t excess = sweep_excess(ground, &answer->counts[i]), explained = 0;
+
+		if (!sweep_is_earlier(answer->counts[i].key) || excess <= 0)
+			continue;
+		rc = count_explained(s, p, answer->counts[i].key, &explained, err);
+		if (rc == 0 && explained >= excess)
+			text_list_add(&answer->made_again, answer->counts[i].key);
+	}
+	return rc;
+}
+
+static bool deletes_more(const struct sweep_ground *ground, const struct sweep_answer *answer)
+{
+	for (size_t i = 0; i < answer->count_count; i++) {
+		if (sweep_is_earlier(answer->counts[i].key) && sweep_excess(ground, &answer->counts[i]) > 0)
+			return true;
+	}
+	return false;
+}
+
+int sweep_absent_find(const char *tape, const char *run, const struct sweep_position *place,
+	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err)
+{
+	struct sql_session *s = NULL;
+	int rc;
+
+	if (place->pattern != SWEEP_STALE || !deletes_more(ground, answer))
+		return 0;
+	rc = sql_session_open(tape, &s, err);
+	if (rc == 0)
+		rc = sql_session_add_run(s, run, err);
+	if (rc == 0)
+		rc = find_all(s, place, ground, answer, err);
+	sql_session_close(s);
+	return rc;
+}
