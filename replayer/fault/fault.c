@@ -555,12 +555,11 @@ static void count_event(struct faults *f, const struct fault_now *now, const str
 }
 
 void faults_after(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
-	const struct event *e)
+	const struct event *e, uint64_t rv)
 {
 	struct resource_state *state = fault_state_of(f, resource);
-	uint64_t rv;
 
-	if (rv_to_u64(e->rv, &rv) && rv > state->last_rv)
+	if (rv > state->last_rv)
 		state->last_rv = rv;
 	state->applied++;
 	f->applied++;

@@ -67,9 +67,10 @@ void faults_tick(struct faults *f, const struct fault_now *now);
 /* ERR_FAILED or ERR_STOPPED if a predicate cannot be computed. */
 int faults_before(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
 	const struct event *e, struct slice object, struct err *err) MUST_CHECK;
-/* After watchers were handed the event. */
+/* After watchers were handed the event. `rv` is the resource's version then: the event's own, unless a program's write hides
+ * the event. */
 void faults_after(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
-	const struct event *e);
+	const struct event *e, uint64_t rv);
 
 /* The next thing that happens, until it returns false; to be asked after each call that may make something
  * happen. */

@@ -361,7 +361,7 @@ static void after(void *context, const struct collection *in, const struct chang
 	a->applied++;
 	a->event_ns = tape_ns;
 	fault_act_now(a, &now);
-	faults_after(a->faults, &now, &in->resource, &e);
+	faults_after(a->faults, &now, &in->resource, &e, in->rv);
 	drain(a);
 	if (a->watches->waiting) /* after this event on the wire, too, which may be on another connection */
 		player_flush(a->player);

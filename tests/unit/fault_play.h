@@ -79,7 +79,7 @@ static inline void before(struct play *p, const struct event *e, const struct ta
 static inline void after(struct play *p, const struct event *e, const struct tape_resource *resource)
 {
 	p->now.seq = e->seq;
-	faults_after(p->f, &p->now, resource, e);
+	faults_after(p->f, &p->now, resource, e, 100 + e->seq);
 }
 
 static inline void apply(

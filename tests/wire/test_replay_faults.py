@@ -318,6 +318,24 @@ class CompactionTest(FaultCase):
         w.until(b'"26"')
         self.assertEqual(w.events(), POD_DAY[1:])
 
+    def test_who_lists_in_the_gap_what_a_program_wrote_can_watch_from_there(self):
+        tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)])
+        for i in range(4):
+            tape.event(1 + i, PODS, "MODIFIED", obj(PODS, "a", 100 + i, spec={"x": i}))
+        r = self.fault({"when": {"event": "rv='101'"}, "what": "end", "for": {"events": 2}, "compaction": True, "hold": "1h"},
+            made=tape, options=("--write", "overlay"))
+        status, _, body = r.request("PATCH", "/api/v1/namespaces/default/pods/a", {"Content-Type": "application/merge-patch+json"},
+            b'{"metadata": {"labels": {"b": "c"}}}')
+        self.assertEqual(status, 200, body)
+        w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
+        w.until(b"\r\n0\r\n\r\n")
+        self.assertEqual(w.events(), [("MODIFIED", "a", "22")])
+        self.raw(r, "/api/v1/pods?watch=1&resourceVersion=22").until(b"too old resource version: 22 (24)")
+        self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "24")
+        behind = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=24")
+        behind.until(b'"25"')
+        self.assertEqual(behind.events(), [("MODIFIED", "a", "25")])
+
     def test_clock_waits_for_the_watch_to_come_back(self):
         r = self.fault(self.RULE)
         self.raw(r).to_the_end()
