@@ -60,6 +60,21 @@ const char *builtin_short_names(struct slice group, struct slice resource)
 	return "";
 }
 
+bool builtin_is_in_all(struct slice group, struct slice resource)
+{
+	static const struct {
+		const char *group, *resource;
+	} all[] = {{"", "pods"}, {"", "replicationcontrollers"}, {"", "services"}, {"apps", "daemonsets"},
+		{"apps", "deployments"}, {"apps", "replicasets"}, {"apps", "statefulsets"},
+		{"autoscaling", "horizontalpodautoscalers"}, {"batch", "cronjobs"}, {"batch", "jobs"}};
+
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		if (slice_is(group, all[i].group) && slice_is(resource, all[i].resource))
+			return true;
+	}
+	return false;
+}
+
 bool builtin_is_lease(struct slice group, struct slice resource)
 {
 	return slice_is(resource, "leases") && slice_is(group, "coordination.k8s.io");

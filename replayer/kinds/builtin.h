@@ -14,6 +14,9 @@ bool builtin_group(struct slice group);
 /* The short names of a built-in resource, separated by commas ("po"); "" when it has none. */
 const char *builtin_short_names(struct slice group, struct slice resource);
 
+/* Whether `kubectl get all` means it, too. */
+bool builtin_is_in_all(struct slice group, struct slice resource);
+
 /* Leases, and events in both groups; and either, which programs write whatever else they do. */
 bool builtin_is_lease(struct slice group, struct slice resource);
 bool builtin_is_event(struct slice group, struct slice resource);

@@ -26,6 +26,19 @@ bool discovery_find_document(struct api_call *call, const char *path, const char
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
 }
 
+static struct derived_from derived_from(struct api_call *call)
+{
+	struct tape_document d;
+	struct buf body;
+	struct derived_from from = {.world = call->api->world};
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	from.with_builtins = !discovery_find_document(call, "/apis", "", &d, &body) &&
+			     !discovery_find_document(call, "/apis", "aggregated", &d, &body);
+	buf_release(&body);
+	return from;
+}
+
 void document_etag(struct slice body, char to[ETAG_BYTES])
 {
 	uint64_t h = hash_add(HASH_EMPTY, body);
@@ -65,6 +78,7 @@ static void serve_aggregated(struct api_call *call, bool core)
 {
 	const struct slice any = {NULL, 0};
 	struct world *w = call->api->world;
+	const struct derived_from from = derived_from(call);
 	struct tape_document d = {0};
 	struct buf body;
 	struct err err;
@@ -76,7 +90,7 @@ static void serve_aggregated(struct api_call *call, bool core)
 		   d.http_status == 200;
 	if (!recorded) {
 		buf_clear(&body);
-		rc = derive_aggregated(w, core, &body, &err);
+		rc = derive_aggregated(&from, core, &body, &err);
 	}
 	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, !recorded, &body))
 		recorded = false;
@@ -125,6 +139,7 @@ static int group_of_list(struct api_call *call, struct slice list, struct buf *b
 
 static int derive_one_group(struct api_call *call, struct buf *body)
 {
+	const struct derived_from from = derived_from(call);
 	struct tape_document d;
 	struct buf list;
 	int rc = ERR_NOT_FOUND;
@@ -133,21 +148,21 @@ static int derive_one_group(struct api_call *call, struct buf *body)
 	if (discovery_find_document(call, "/apis", "", &d, &list) && d.http_status == 200)
 		rc = group_of_list(call, buf_slice(&list), body);
 	buf_release(&list);
-	return rc == 0 ? 0 : derive_group(call->api->world, call->path.group, body, NULL);
+	return rc == 0 ? 0 : derive_group(&from, call->path.group, body, NULL);
 }
 
 static int derive(struct api_call *call, struct buf *body)
 {
 	const struct api_path *p = &call->path;
-	const struct world *w = call->api->world;
+	const struct derived_from from = derived_from(call);
 
 	switch (p->kind) {
 	case API_PATH_ROOT:
 		if (slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/"))
-			return derive_core_versions(w, body, NULL);
-		return derive_group_list(w, body, NULL);
+			return derive_core_versions(&from, body, NULL);
+		return derive_group_list(&from, body, NULL);
 	case API_PATH_GROUP: return derive_one_group(call, body);
-	default: return derive_resources(w, p->group, p->version, body, NULL);
+	default: return derive_resources(&from, p->group, p->version, body, NULL);
 	}
 }
 

@@ -54,6 +54,21 @@ class DiscoveryTest(Case):
         self.assertEqual([part["subresource"] for part in groups["example.com"][0]["subresources"]], ["status"])
         self.assertEqual([sorted(groups[name][0]["verbs"]) for name in ("apps", "example.com")], [every, every])
 
+    def test_without_recorded_documents_there_is_what_every_kubernetes_has(self):
+        r = self.replay(lists())
+        for path, name, part in (("/api/v1", "configmaps", None), ("/apis/batch/v1", "jobs", "jobs/status"), ("/apis/apps/v1", "deployments", "deployments/scale")):
+            kinds = {one["name"]: one for one in json.loads(self.ask(r, path, "application/json")[2])["resources"]}
+            self.assertIn(name, kinds)
+            self.assertEqual(r.get(f"{path}/{name}")[1]["items"], [])
+            if part:
+                self.assertEqual(kinds[part]["verbs"], ["get", "patch", "update"])
+        self.assertEqual(json.loads(self.ask(r, "/apis/autoscaling", "application/json")[2])["preferredVersion"]["version"], "v2")
+        groups = {group["metadata"].get("name", ""): group for group in json.loads(self.ask(r, "/apis")[2])["items"]}
+        scale = next(one for one in groups["apps"]["versions"][0]["resources"] if one["resource"] == "statefulsets")["subresources"][1]
+        self.assertEqual((scale["subresource"], scale["responseKind"]), ("scale", {"group": "autoscaling", "version": "v1", "kind": "Scale"}))
+        recorded = self.replay(lists().document("/apis", json.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})))
+        self.assertNotIn("configmaps", {one["name"] for one in json.loads(self.ask(recorded, "/api/v1", "application/json")[2])["resources"]})
+
     def test_a_group_is_told_as_the_recorded_list_has_it_also_one_that_nothing_was_followed_of(self):
         def group(name, *versions):
             named = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
