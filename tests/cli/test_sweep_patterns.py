@@ -275,10 +275,10 @@ class SweepPatternsTest(unittest.TestCase):
         once = os.path.join(self.folder, "restarted")
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
         done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", command=["sh", "-c",
-            'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.sync(0xc000)\n"; touch "$f"; '
+            'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.(*C).sync(0xc000)\n"; touch "$f"; '
             'exec "%s" "%s" mended again' % (once, sys.executable, BLIND)])
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("    panic: nil map at 0x at main.sync\n", done.stdout)
+        self.assertIn("    panic: nil map at 0x at main.(*C).sync\n", done.stdout)
 
     def test_an_invariant_that_does_not_exist_is_refused(self):
         done = self.sweep("--invariant", "@no-moon", command=["true"])

@@ -182,10 +182,23 @@ static bool is_frame(const char *line)
 	       !strstr(line, "util/runtime.") && strncmp(line, "[", 1) != 0;
 }
 
-/* Addresses differ from run to run. */
+/* Before its arguments; the parentheses of a receiver follow a dot: main.(*Controller).run(...). */
+static void cut_arguments(char *line)
+{
+	char *at = line;
+
+	while (*at && *at != '\n' && (*at != '(' || (at > line && at[-1] == '.')))
+		at++;
+	*at = '\0';
+}
+
+/* Addresses differ from run to run. klog puts further values and the stack on the same line. */
 static void add_alarm(struct buf *to, const char *text)
 {
-	for (size_t i = 0; text[i] && text[i] != '\n' && i < ALARM_BYTES; i++) {
+	const char *rest = strstr(text, " panicGoValue=");
+	size_t len = rest ? (size_t)(rest - text) : strlen(text);
+
+	for (size_t i = 0; i < len && text[i] != '\n' && i < ALARM_BYTES; i++) {
 		if (text[i] == '0' && text[i + 1] == 'x') {
 			(void)!buf_append(to, "0x", 2, NULL);
 			i += 1 + strspn(text + i + 2, "0123456789abcdef");
@@ -207,7 +220,7 @@ static void read_log(FILE *log, struct buf *to)
 			add_alarm(to, alarm);
 			wants_frame = true;
 		} else if (wants_frame && is_frame(line)) {
-			line[strcspn(line, "(\n")] = '\0';
+			cut_arguments(line);
 			(void)!buf_printf(to, NULL, " at %.200s\n", line);
 			wants_frame = false;
 		}

@@ -274,16 +274,26 @@ static void add_write_place(struct facts *f, enum sweep_pattern pattern, const s
 	p->seq = p->last_seq = w->seq;
 }
 
-/* How many of that kind come before, and come at all. Two after the same event are one place. */
+/* Several of a kind after the same event are one place, of which this is the first. */
+static bool is_place(const struct facts *f, size_t at)
+{
+	for (size_t i = at; i-- && f->writes[i].seq == f->writes[at].seq;) {
+		if (strcmp(f->writes[i].kind, f->writes[at].kind) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* How many places of that kind come before, and come at all. */
 static bool is_chosen(const struct facts *f, size_t at)
 {
 	size_t before = 0, after = 0;
 
+	if (!is_place(f, at))
+		return false;
 	for (size_t i = 0; i < f->write_count; i++) {
-		if (strcmp(f->writes[i].kind, f->writes[at].kind) != 0)
+		if (strcmp(f->writes[i].kind, f->writes[at].kind) != 0 || !is_place(f, i))
 			continue;
-		if (i < at && f->writes[i].seq == f->writes[at].seq)
-			return false;
 		before += i < at;
 		after += i > at;
 	}

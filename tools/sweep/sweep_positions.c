@@ -290,6 +290,14 @@ static int by_telling(const void *left, const void *right)
 	return (int)a->kind - (int)b->kind;
 }
 
+/* Of those from `first` to `end`. The last write comes second: nothing that happens later heals what follows from it. */
+static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
+{
+	if (p->items[at].kind != SWEEP_WRITE || at == first)
+		return at - first;
+	return at == end - 1 ? 1 : at - first + 1;
+}
+
 /* Places of one sort are alike; those of changes know it themselves. */
 void sweep_positions_order(struct sweep_positions *p)
 {
@@ -301,7 +309,7 @@ void sweep_positions_order(struct sweep_positions *p)
 		for (end = i + 1; end < p->count && sort_order(&p->items[i], &p->items[end]) == 0;)
 			end++;
 		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
-			p->items[k].turn = k - i;
+			p->items[k].turn = turn_of(p, i, k, end);
 			p->items[k].alike = end - i;
 		}
 	}
@@ -402,10 +410,10 @@ static char *stale_name(const struct sweep_position *p)
 
 char *sweep_position_name(const struct sweep_position *p)
 {
-	if (p->pattern == SWEEP_STALE)
-		return stale_name(p);
 	if (p->kind == SWEEP_GIVEN)
 		return xasprintf("the faults of %s", p->object);
+	if (p->pattern == SWEEP_STALE)
+		return stale_name(p);
 	if (p->write)
 		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
 	if (p->kind == SWEEP_ALWAYS)
