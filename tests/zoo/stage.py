@@ -9,7 +9,7 @@ import sys
 import programs
 
 sys.path.insert(0, os.path.join(programs.HERE, "..", "interop"))
-from lib import churn, cluster, paths, process, tape, wait  # noqa: E402 (found by the line above)
+from lib import churn, cluster, kubectl, paths, process, tape, wait  # noqa: E402 (found by the line above)
 import worlds  # noqa: E402
 
 # What these would add or refuse is the work of controllers, of which none runs here.
@@ -27,6 +27,7 @@ class Stage:
             self._cluster = opened.enter_context(cluster.fresh(self._folder, programs=("etcd", "kube-apiserver"), apiserver_flags=[WITHOUT]))
             self._api = churn.Api(self._cluster)
             opened.callback(self._api.close)
+            self._kubectl = kubectl.Kubectl(self._cluster.kubeconfig, os.path.join(self._folder, "discovery"))
             self._ask("POST", "/api/v1/namespaces", {"metadata": {"name": worlds.NAMESPACE}})
             self._opened = opened.pop_all()
         return self
@@ -34,13 +35,19 @@ class Stage:
     def __exit__(self, *_):
         self._opened.close()
 
+    def define(self, files):
+        """Custom resources, from files with their definitions."""
+        for file in files:
+            self._kubectl("create", "-f", file)
+            self._kubectl("wait", "--for=condition=Established", "-f", file)
+
     def play(self, world):
         """The path of the tape."""
         path = os.path.join(self._folder, world.__name__ + ".tape")
         shutil.rmtree(path, ignore_errors=True)
         # Streams are not in step with each other: a tape has changes in their order if each is on it before the next is made.
         played = worlds.World(lambda *words: self._ask_after(path, played, *words))
-        recorder = process.Child([paths.KUBETAPE, "record", "--all", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
+        recorder = process.Child([paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
         recorder.wait_for("^recording [0-9]+")
         try:
             world(played)
