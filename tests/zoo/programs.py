@@ -19,7 +19,9 @@ def go(folder, modfile, *words):
 
 
 def source(folder, modfile, module):
-    """The folder of a module that the program is built from."""
+    """The folder of a module that the program is built from; '' without one."""
+    if not module:
+        return ""
     go(folder, modfile, "mod", "download", module)
     return go(folder, modfile, "list", "-m", "-f", "{{.Dir}}", module)
 

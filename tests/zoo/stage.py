@@ -35,11 +35,13 @@ class Stage:
     def __exit__(self, *_):
         self._opened.close()
 
-    def define(self, files):
-        """Custom resources, from files with their definitions."""
-        for file in files:
-            self._kubectl("create", "-f", file)
-            self._kubectl("wait", "--for=condition=Established", "-f", file)
+    def define(self, custom, source):
+        """Custom resources, from files in the folder of a module."""
+        for file in custom.definitions:
+            self._kubectl("create", "-f", os.path.join(source, file))
+        for plural, _ in custom.resources:
+            path = f"/apis/{custom.group}/{custom.version}/{plural}"
+            wait.until(f"the API server has {plural}", lambda: self._api.ask("GET", path)[0] == 200)
 
     def play(self, world):
         """The path of the tape."""
