@@ -40,8 +40,7 @@ class Stage:
         for file in custom.definitions:
             self._kubectl("create", "-f", os.path.join(source, file))
         for plural, _ in custom.resources:
-            path = f"/apis/{custom.group}/{custom.version}/{plural}"
-            wait.until(f"the API server has {plural}", lambda: self._api.ask("GET", path)[0] == 200)
+            wait.until(f"the API server has {plural}", lambda: self._lists(f"{plural}.{custom.group}"))
 
     def play(self, world):
         """The path of the tape."""
@@ -58,6 +57,12 @@ class Stage:
             recorder.stop(signal.SIGINT)
             played.clear(self._ask)
         return path
+
+    def _lists(self, resource):
+        with contextlib.suppress(RuntimeError):
+            self._kubectl("get", resource)
+            return True
+        return False
 
     def _ask_after(self, path, played, *words):
         if not played.hurries:
