@@ -47,9 +47,11 @@ def release(version):
 
 RABBITMQ = Custom("github.com/rabbitmq/cluster-operator", ["config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml"],
     "rabbitmq.com", "v1beta1", [("rabbitmqclusters", "RabbitmqCluster")])
+RABBITMQ_2 = RABBITMQ._replace(module="github.com/rabbitmq/cluster-operator/v2")
 RAY = Custom("github.com/ray-project/kuberay/ray-operator",
     [f"config/crd/bases/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")],
     "ray.io", "v1", [("rayclusters", "RayCluster"), ("rayjobs", "RayJob"), ("rayservices", "RayService")])
+RAY_ALONE = ("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false")
 NONE = Custom("", [], "", "", [])
 
 # A StatefulSet with the larger volume is made although the claim was not updated: nothing will update it any more.
@@ -71,11 +73,11 @@ CONSISTENCY = "--feature-gates=StaleControllerConsistencyReplicaSet="
 PAIRS = {
     "coredns-7119": Pair("coredns", release("1.12.0"), release("1.12.1"), "coredns/pods.jsonl", NONE,
         ["--patterns", "coalesced", "--settle", "1s", "--probe",
-            shlex.join([sys.executable, os.path.join(HERE, "coredns", "ask.py"), "10.1.0.0", "10.1.0.1", "10.1.0.2"])],
+            shlex.join([sys.executable, os.path.join(HERE, "coredns", "ask.py"), *(f"10-1-0-{n}.shop.pod" for n in (0, 1, 2))])],
         arguments=("-quiet", "-conf", os.path.join(HERE, "coredns", "Corefile"))),
     "kuberay-715": Pair("kuberay", release("1.2.2"), release("1.3.0"), "kuberay/cluster.jsonl", RAY,
         [*OPERATOR, "--patterns", "echo"],
-        arguments=("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false"), package=RAY.module),
+        arguments=RAY_ALONE, package=RAY.module),
     "kubernetes-59848": Pair("../interop/controlplane", Release("1.36.3-off", "go.mod", (CONSISTENCY + "false",)),
         Release("1.36.3-on", "go.mod", (CONSISTENCY + "true",)), "kubernetes/replicas.jsonl", NONE,
         ["--patterns", "echo", "--speed", "1", "--settle", "1s", "--write", "overlay", "--invariant", FEWER_THAN_MADE],

@@ -18,6 +18,14 @@ def go(folder, modfile, *words):
     return done.stdout.strip()
 
 
+def source(folder, modfile, module):
+    """The folder of a module that the program is built from; '' without one."""
+    if not module:
+        return ""
+    go(folder, modfile, "mod", "download", module)
+    return go(folder, modfile, "list", "-m", "-f", "{{.Dir}}", module)
+
+
 def build(folder, modfile, package):
     """The program, and how many seconds it took to build."""
     program = os.path.join(BUILD, "-".join((os.path.basename(folder), modfile.removesuffix(".mod"), os.path.basename(package).strip("."))).strip("-"))

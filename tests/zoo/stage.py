@@ -9,7 +9,7 @@ import sys
 import programs
 
 sys.path.insert(0, os.path.join(programs.HERE, "..", "interop"))
-from lib import churn, cluster, paths, process, tape, wait  # noqa: E402 (found by the line above)
+from lib import churn, cluster, kubectl, paths, process, tape, wait  # noqa: E402 (found by the line above)
 import worlds  # noqa: E402
 
 # What these would add or refuse is the work of controllers, of which none runs here.
@@ -27,6 +27,7 @@ class Stage:
             self._cluster = opened.enter_context(cluster.fresh(self._folder, programs=("etcd", "kube-apiserver"), apiserver_flags=[WITHOUT]))
             self._api = churn.Api(self._cluster)
             opened.callback(self._api.close)
+            self._kubectl = kubectl.Kubectl(self._cluster.kubeconfig, os.path.join(self._folder, "discovery"))
             self._ask("POST", "/api/v1/namespaces", {"metadata": {"name": worlds.NAMESPACE}})
             self._opened = opened.pop_all()
         return self
@@ -34,13 +35,20 @@ class Stage:
     def __exit__(self, *_):
         self._opened.close()
 
+    def define(self, custom, source):
+        """Custom resources, from files in the folder of a module."""
+        for file in custom.definitions:
+            self._kubectl("create", "-f", os.path.join(source, file))
+        for plural, _ in custom.resources:
+            wait.until(f"the API server has {plural}", lambda: self._lists(f"{plural}.{custom.group}"))
+
     def play(self, world):
         """The path of the tape."""
         path = os.path.join(self._folder, world.__name__ + ".tape")
         shutil.rmtree(path, ignore_errors=True)
         # Streams are not in step with each other: a tape has changes in their order if each is on it before the next is made.
         played = worlds.World(lambda *words: self._ask_after(path, played, *words))
-        recorder = process.Child([paths.KUBETAPE, "record", "--all", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
+        recorder = process.Child([paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
         recorder.wait_for("^recording [0-9]+")
         try:
             world(played)
@@ -49,6 +57,12 @@ class Stage:
             recorder.stop(signal.SIGINT)
             played.clear(self._ask)
         return path
+
+    def _lists(self, resource):
+        with contextlib.suppress(RuntimeError):
+            self._kubectl("get", resource)
+            return True
+        return False
 
     def _ask_after(self, path, played, *words):
         if not played.hurries:

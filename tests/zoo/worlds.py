@@ -5,24 +5,30 @@ have everything that a server gives them."""
 IMAGE = "registry.example/web:"
 NAMESPACE = "shop"
 LONG_AGO = "2026-01-01T00:00:00Z"
-CLUSTER_WIDE = ("ClusterRole", "Namespace", "Node")
+CLUSTER_WIDE = ("ClusterRole", "MutatingWebhookConfiguration", "Namespace", "Node", "ValidatingWebhookConfiguration")
 # kind: where its collection is
 FOLDERS = {
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "DaemonSet": ("/apis/apps/v1", "daemonsets"),
     "Deployment": ("/apis/apps/v1", "deployments"),
+    "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
     "Job": ("/apis/batch/v1", "jobs"),
+    "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
     "Namespace": ("/api/v1", "namespaces"),
     "Node": ("/api/v1", "nodes"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
     "Pod": ("/api/v1", "pods"),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
+    "RabbitmqCluster": ("/apis/rabbitmq.com/v1beta1", "rabbitmqclusters"),
+    "RayCluster": ("/apis/ray.io/v1", "rayclusters"),
     "ReplicaSet": ("/apis/apps/v1", "replicasets"),
     "ResourceQuota": ("/api/v1", "resourcequotas"),
+    "Secret": ("/api/v1", "secrets"),
     "Service": ("/api/v1", "services"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
     "StatefulSet": ("/apis/apps/v1", "statefulsets"),
+    "ValidatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations"),
 }
 
 
@@ -345,3 +351,81 @@ def bound_pods(w):
     w.delete(second)
     w.delete(nodes[1])
     bound("web-2", "node-1")
+
+
+def names(w):
+    labels = {"app": "db"}
+    ports = [{"name": "sql", "port": 5432}]
+    web = w.add("Service", "web", spec={"ports": ports})
+    db = w.add("Service", "db", spec={"clusterIP": "None", "selector": labels, "ports": ports})
+    pods = [pod(w, f"db-{n}", labels, f"10.1.0.{n}") for n in (1, 2)]
+    both = [{"addresses": [f"10.1.0.{n}"], "hostname": f"db-{n}", "conditions": {"ready": True}} for n in (1, 2)]
+    slices = {"metadata": {"labels": {"kubernetes.io/service-name": "db"}}, "addressType": "IPv4", "ports": ports}
+    first = w.add("EndpointSlice", "db-a", **slices, endpoints=both[:1])
+    w.change(first, endpoints=both)
+    w.ask_to_end(pods[0])
+    w.delete(pods[0])
+    w.change(first, endpoints=both[1:])
+    w.delete(web)
+    w.add("Service", "web", spec={"ports": ports})
+    w.delete(first)
+    w.delete(db)
+    w.add("Service", "db", spec={"clusterIP": "None", "ports": ports})
+    pod(w, "db-1", labels, "10.1.0.3")
+    w.add("EndpointSlice", "db-a", **slices, endpoints=both[:1])
+
+
+def webhooks(w):
+    def authority(text):
+        return {"metadata": {"annotations": {"cert-manager.io/allow-direct-injection": "true"}}, "stringData": {"ca.crt": text}}
+
+    def hook(name):
+        return {"name": f"{name}.shop.example", "clientConfig": {"service": {"namespace": NAMESPACE, "name": name}}, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "rules": [{"apiGroups": ["shop.example"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["things"]}]}
+
+    wants = {"annotations": {"cert-manager.io/inject-ca-from-secret": f"{NAMESPACE}/authority"}}
+    first = w.add("ValidatingWebhookConfiguration", "checks", metadata=wants, webhooks=[hook("first")])
+    secret = w.add("Secret", "authority", **authority("1"))
+    other = w.add("MutatingWebhookConfiguration", "fills", metadata=wants, webhooks=[hook("fills")])
+    w.change(secret, stringData={"ca.crt": "2"})
+    w.change(first, webhooks=[hook("first"), hook("second")])
+    w.delete(first)
+    w.change(other, metadata={"annotations": {"cert-manager.io/inject-ca-from-secret": None}})
+    w.delete(secret)
+    w.add("ValidatingWebhookConfiguration", "checks", metadata=wants, webhooks=[hook("third")])
+    w.change(other, metadata=wants)
+    w.add("Secret", "authority", **authority("3"))
+
+
+def queues(w):
+    spec = {"replicas": 1, "persistence": {"storage": "10Gi"}}
+    held = {"finalizers": ["deletion.finalizers.rabbitmqclusters.rabbitmq.com"]}
+    queue = w.add("RabbitmqCluster", "queue", metadata=held, spec=spec)
+    w.change(queue, spec={"replicas": 3})
+    w.change(queue, spec={"image": "rabbitmq:4.1.3"})
+    w.change(queue, spec={"service": {"type": "NodePort"}})
+    w.change(queue, spec={"rabbitmq": {"additionalConfig": "log.console = true"}})
+    w.ask_to_end(queue)
+    w.delete(queue)
+    again = w.add("RabbitmqCluster", "queue", metadata=held, spec=spec)
+    w.change(again, spec={"persistence": {"storage": "20Gi"}})
+
+
+def rays(w):
+    def starts(part):
+        return {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": f"ray-{part}", "image": "rayproject/ray:2.9.0",
+            "resources": {"limits": {"cpu": "1", "memory": "2Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}}]}}}
+
+    def workers(name, count):
+        return {"groupName": name, "replicas": count, "minReplicas": count, "maxReplicas": count, **starts("worker")}
+
+    spec = {"rayVersion": "2.9.0", "headGroupSpec": starts("head"), "workerGroupSpecs": [workers("small", 2)]}
+    sums = w.add("RayCluster", "sums", spec=spec)
+    w.change(sums, spec={"workerGroupSpecs": [workers("small", 3)]})
+    w.change(sums, spec={"workerGroupSpecs": [workers("small", 1), workers("large", 1)]})
+    w.change(sums, spec={"suspend": True})
+    w.change(sums, spec={"suspend": False})
+    w.change(sums, spec={"workerGroupSpecs": [workers("large", 1)]})
+    w.delete(sums)
+    again = w.add("RayCluster", "sums", spec=spec)
+    w.change(again, spec={"workerGroupSpecs": [workers("small", 1)]})
