@@ -80,6 +80,21 @@ static bool has_steps(const cJSON *set)
 	return set->child && (set->child->next || !field_set_has(set));
 }
 
+/* Whether an item's set has more than the item itself and its keys, which stand in its name. */
+static bool has_more_than_keys(const cJSON *item)
+{
+	cJSON *keys;
+	bool has = false;
+
+	if (json_tree_parse(slice_of(item->string + 2), &keys, NULL))
+		return has_steps(item);
+	for (const cJSON *child = item->child; child && !has; child = child->next)
+		has = strcmp(child->string, ".") != 0 &&
+		      (strncmp(child->string, "f:", 2) != 0 || !json_tree_at(keys, child->string + 2, NULL));
+	cJSON_Delete(keys);
+	return has;
+}
+
 /* The keys of an item stay, or nobody could tell which item it is. */
 static void spare_keys(cJSON *item)
 {
@@ -97,11 +112,14 @@ static void spare_keys(cJSON *item)
 	cJSON_Delete(keys);
 }
 
-/* A map or struct is not written as a whole because some of its members are. */
+/* A map, a struct or an item (of a list with keys) is not written as a whole because some of its members are. */
 static void leave_members(cJSON *set)
 {
 	for (cJSON *child = set->child; child; child = child->next) {
-		if (strncmp(child->string, "f:", 2) == 0 && has_steps(child))
+		bool is_item = strncmp(child->string, "k:", 2) == 0;
+
+		if (is_item ? has_more_than_keys(child)
+			    : strncmp(child->string, "f:", 2) == 0 && has_steps(child))
 			cJSON_DeleteItemFromObjectCaseSensitive(child, ".");
 		leave_members(child);
 		if (strncmp(child->string, "k:", 2) == 0 && !field_set_has(child))

@@ -90,6 +90,22 @@ class Changes(Following):
         self.step()
         self.assertEqual(self.get(POD)[1]["status"]["conditions"], [{"type": "Ready", "status": "True", "reason": "mine"}])
 
+    def test_of_an_item_of_which_a_field_was_applied_the_others_go_on(self):
+        web = {"name": "web", "image": "a", "command": ["run"]}
+        first, then = (obj(PODS, "web", rv, spec={"nodeName": "n1", "containers": [{**web, "workingDir": at}]}) for rv, at in ((201, "/old"), (202, "/new")))
+        self.begin((PODS, "MODIFIED", first), (PODS, "MODIFIED", then))
+        self.step()
+        self.patch(POD + "?fieldManager=me&force=true", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+            "spec": {"containers": [{"name": "web", "image": "mine"}]}}, APPLY_PATCH)
+        self.step()
+        self.assertEqual(self.get(POD)[1]["spec"]["containers"], [{**web, "image": "mine", "workingDir": "/new"}])
+
+    def test_an_item_that_is_nothing_but_its_key_stays(self):
+        self.begin((PODS, "MODIFIED", pod(201, {"phase": "Failed"})))
+        self.patch(POD + "/status", {"status": {"conditions": [{"type": "example.com/gate"}]}}, STRATEGIC)
+        self.step()
+        self.assertEqual(self.get(POD)[1]["status"], {"phase": "Failed", "conditions": [{"type": "example.com/gate"}]})
+
     def test_what_says_nothing_new_is_no_event(self):
         self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "2"})), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 202, data={})))
         self.patch(MAP, {"data": {"k": "program"}})
