@@ -220,9 +220,11 @@ static void sort_tree(cJSON *tree)
 static void drop_trigger_time(cJSON *object)
 {
 	cJSON *meta = cJSON_GetObjectItemCaseSensitive(object, "metadata");
+	cJSON *annotations = cJSON_GetObjectItemCaseSensitive(meta, "annotations");
 
-	cJSON_DeleteItemFromObjectCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(meta, "annotations"), TRIGGER_TIME);
+	cJSON_DeleteItemFromObjectCaseSensitive(annotations, TRIGGER_TIME);
+	if (cJSON_IsObject(annotations) && !annotations->child)
+		cJSON_DeleteItemFromObjectCaseSensitive(meta, "annotations");
 }
 
 /* A program may create an object in one run and update it in another: the order of

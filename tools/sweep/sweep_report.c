@@ -140,6 +140,11 @@ static void print_without(const struct sweep_report *r, FILE *to)
 		r->without->effect_count == 1 ? "thing that it wrote is" : "things that it wrote are");
 	if (r->without->probe)
 		print_probe(r->without, to);
+	else if (r->without->effect_count == 0 && r->measure->writes)
+		fprintf(to,
+			"nothing that it wrote is left to compare: give it a --probe, or see in '%s/without-1.log' whether "
+			"it works at all\n",
+			r->folder);
 	for (size_t i = 0; i < r->measure->unsteady_count; i++)
 		fprintf(to,
 			"what it writes into %s differs from run to run: only whether it is there is compared\n",
