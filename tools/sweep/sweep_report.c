@@ -328,9 +328,10 @@ static void print_made_again(const struct sweep_report *r, size_t count, FILE *t
 
 	while (t->verdict != SWEEP_MADE_AGAIN)
 		t++;
-	fprintf(to, "%zu made it delete what it made again when an older view was current again (", count);
+	fprintf(to, "%zu made it delete, by an older view, what it made again once the view was current (",
+		count);
 	visible_put(to, (struct slice){t->differences, strcspn(t->differences, "\n")});
-	fputs("): wrong for --patterns stale\n", to);
+	fputs("): wrong only with --patterns stale\n", to);
 }
 
 void sweep_report_text(const struct sweep_report *r, FILE *to)
