@@ -96,9 +96,9 @@ class KubectlTest(Case):
         self.assertIn('Error from server (NotFound): pods "none" not found', done.stderr)
 
     def test_api_resources_and_version_are_answered(self):
-        out = self.succeed("$K api-resources --no-headers -o name | sort; $K version -o json")
-        self.assertTrue(out.startswith("deployments.apps\nnamespaces\npods\n"), out)
-        self.assertIn("serverVersion", json.loads(out.split("\n", 3)[3]))
+        names = self.succeed("$K api-resources --no-headers -o name").split()
+        self.assertLessEqual({"configmaps", "deployments.apps", "namespaces", "pods"}, set(names))  # on the tape or not
+        self.assertIn("serverVersion", json.loads(self.succeed("$K version -o json")))
 
     def test_rights_are_granted_and_writes_absorbed(self):
         self.assertEqual(self.succeed("$K auth can-i delete pods"), "yes\n")
