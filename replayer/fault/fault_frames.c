@@ -108,19 +108,25 @@ static bool echo(const struct faults *f, const struct fault_now *now, const stru
 	const struct event *e, struct fault_frame *ret)
 {
 	const struct fault_version *v = fault_version_find(f, e->seq);
-	int64_t due_tape_ns = INT64_MAX, due_mono_ns = INT64_MAX;
+	int64_t due_ns;
 
 	if (!v)
 		return false;
-	if (!r->what.by_ns && (now->ended || f->applied >= v->applied + (uint64_t)r->what.count))
-		return false;
-	if (r->what.by_ns && r->clock == FAULT_TAPE)
-		due_tape_ns = fault_later(v->tape_ns, r->what.by_ns);
-	else if (r->what.by_ns)
-		due_mono_ns = fault_later(v->mono_ns, r->what.by_ns);
-	if (r->what.by_ns && (now->tape_ns >= due_tape_ns || now->mono_ns >= due_mono_ns))
-		return false;
-	wait_until(ret, due_tape_ns, due_mono_ns);
+	if (!r->what.by_ns) {
+		if (now->ended || f->applied >= v->applied + (uint64_t)r->what.count)
+			return false;
+		wait_until(ret, INT64_MAX, INT64_MAX);
+	} else if (r->clock == FAULT_TAPE) {
+		due_ns = fault_later(v->tape_ns, r->what.by_ns);
+		if (now->tape_ns >= due_ns)
+			return false;
+		wait_until(ret, due_ns, INT64_MAX);
+	} else {
+		due_ns = fault_later(v->mono_ns, r->what.by_ns);
+		if (now->mono_ns >= due_ns)
+			return false;
+		wait_until(ret, INT64_MAX, due_ns);
+	}
 	ret->goes_on = true;
 	return true;
 }

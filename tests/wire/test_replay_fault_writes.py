@@ -97,6 +97,17 @@ class LateTest(WriteFaultCase):
             self.step(r, 2)
             self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
 
+    def test_what_is_written_when_the_tape_has_ended_is_late_by_the_wall_clock(self):
+        r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "configmaps"}, "what": {"do": "echo", "by": "1h"}, "clock": "wall"},
+            options=("--wait-watchers", "1"))
+        with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as pods, r.watch(MAPS + "?watch=1") as w:
+            self.assertEqual(brief(pods.take(5)[-1])[2], "26")
+            self.create(r, "a")
+            w.connection.sock.settimeout(SILENCE_S)
+            with self.assertRaises(TimeoutError):
+                w.next()
+        self.assertEqual(self.names(r), ["a"])
+
     def test_one_write_can_be_late_alone(self):
         r = self.fault({"when": {"write": "create configmaps", "nth": 2}, "what": {"do": "echo", "count": 1}}, options=STEPS)
         with r.watch(MAPS + "?watch=1") as w:
