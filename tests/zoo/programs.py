@@ -1,12 +1,15 @@
-"""Released programs, built with Go from modules whose versions are pinned here."""
+"""Released programs, built with Go, or installed for Python, from modules whose versions are pinned here."""
 
+import glob
 import os
+import shlex
 import subprocess
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "zoo")
+PACKAGES = "requirements.txt"  # in place of a .mod file, of a program for Python
 
 
 def go(folder, modfile, *words):
@@ -18,17 +21,32 @@ def go(folder, modfile, *words):
     return done.stdout.strip()
 
 
+def venv(folder):
+    """An environment for Python with the packages of that folder."""
+    place = os.path.join(BUILD, folder)
+    packages = ["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r", os.path.join(HERE, folder, PACKAGES)]
+    for command in ([sys.executable, "-m", "venv", place], [os.path.join(place, "bin", "pip"), *packages]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"zoo: '{folder}': {shlex.join(command)} failed (is the package index of pip reachable?)\n{done.stderr}")
+    return place
+
+
 def source(folder, modfile, module):
     """The folder of a module that the program is built from; '' without one."""
     if not module:
         return ""
+    if modfile == PACKAGES:
+        return glob.glob(os.path.join(venv(folder), "lib", "python3*", "site-packages", module))[0]
     go(folder, modfile, "mod", "download", module)
     return go(folder, modfile, "list", "-m", "-f", "{{.Dir}}", module)
 
 
 def build(folder, modfile, package):
     """The program, and how many seconds it took to build."""
-    program = os.path.join(BUILD, "-".join((os.path.basename(folder), modfile.removesuffix(".mod"), os.path.basename(package).strip("."))).strip("-"))
     began = time.monotonic()
+    if modfile == PACKAGES:
+        return os.path.join(venv(folder), "bin", package), time.monotonic() - began
+    program = os.path.join(BUILD, "-".join((os.path.basename(folder), modfile.removesuffix(".mod"), os.path.basename(package).strip("."))).strip("-"))
     go(folder, modfile, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, package)
     return program, time.monotonic() - began

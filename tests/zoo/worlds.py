@@ -11,6 +11,9 @@ FOLDERS = {
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "DaemonSet": ("/apis/apps/v1", "daemonsets"),
+    "DaskCluster": ("/apis/kubernetes.dask.org/v1", "daskclusters"),
+    "DaskJob": ("/apis/kubernetes.dask.org/v1", "daskjobs"),
+    "DaskWorkerGroup": ("/apis/kubernetes.dask.org/v1", "daskworkergroups"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
     "Job": ("/apis/batch/v1", "jobs"),
@@ -429,3 +432,34 @@ def rays(w):
     w.delete(sums)
     again = w.add("RayCluster", "sums", spec=spec)
     w.change(again, spec={"workerGroupSpecs": [workers("small", 1)]})
+
+
+def clusters(w):
+    held = {"finalizers": ["kopf.zalando.org/KopfFinalizerMarker"]}
+    ports = [{"name": "tcp-comm", "port": 8786}, {"name": "http-dashboard", "port": 8787}]
+
+    def workers(count):
+        return {"replicas": count, "spec": pod_spec()}
+
+    def spec(count):
+        return {"worker": workers(count), "scheduler": {"spec": pod_spec(), "service": {"type": "ClusterIP", "selector": {"app": "sums"}, "ports": ports}}}
+
+    sums = w.add("DaskCluster", "sums", metadata=held, spec=spec(2))
+    w.change(sums, spec={"worker": {"replicas": 3}})
+    large = w.add("DaskWorkerGroup", "sums-large", spec={"cluster": "sums", "worker": workers(1)})
+    w.change(large, spec={"worker": {"replicas": 2}})
+    outside = w.add("Service", "sums-outside", spec={"type": "LoadBalancer", "ports": ports}, metadata={"labels": {
+        "dask.org/cluster-name": "sums", "dask.org/component": "scheduler"}})
+    w.change(outside, status={"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}})
+    w.delete(large)
+    w.ask_to_end(sums)
+    w.delete(sums)
+    w.delete(outside)
+    again = w.add("DaskCluster", "sums", metadata=held, spec=spec(1))
+    w.change(again, spec={"worker": {"replicas": 2}})
+    w.add("DaskWorkerGroup", "sums-large", spec={"cluster": "sums", "worker": workers(1)})
+    # The operator finds the pod that it would make for the job.
+    runner = w.add("Pod", "totals-runner", metadata={"labels": {"dask.org/cluster-name": "totals", "dask.org/component": "job-runner"}}, spec=pod_spec())
+    w.add("DaskJob", "totals", spec={"cluster": {"spec": spec(1)}, "job": {"spec": pod_spec()}})
+    w.change(runner, status={"phase": "Running"})
+    w.change(runner, status={"phase": "Succeeded"})
