@@ -27,16 +27,18 @@ open(sys.argv[2], "w").write("calm")
 Informer(Cluster(), "/api/v1/pods", lambda pod: None, changed, changed).start()
 time.sleep(600)
 """
-# Makes a ConfigMap for each pod, which goes with it.
+# Makes a ConfigMap for each pod, which goes with it, and another one that goes with the first.
 OWNED = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from informer import Cluster, Informer
 cluster = Cluster()
+def make(owner, version, kind, **meta):
+    meta["ownerReferences"] = [{"apiVersion": version, "kind": kind, "name": owner["name"], "uid": owner["uid"], "controller": True}]
+    return cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})[1]
 def added(pod):
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
-    meta = {"generateName": "of-" + owner["name"] + "-", "ownerReferences": [owner]}
-    cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+    first = make(pod["metadata"], "v1", "Pod", name="of-" + pod["metadata"]["name"])
+    make(first["metadata"], "v1", "ConfigMap", generateName="below-")
 Informer(cluster, "/api/v1/pods", added, lambda *_: None, lambda *_: None).start()
 time.sleep(600)
 """
@@ -269,7 +271,7 @@ class SweepPatternsTest(unittest.TestCase):
         done = self.sweep("--patterns", "slow", "--settle", "500ms", "--gc", "--write", "overlay", "--lockstep", "50ms", "--json", "-j", "1",
             command=[sys.executable, "-c", OWNED, os.path.dirname(BLIND)])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(json.loads(done.stdout)["without"]["left"], 1)
+        self.assertEqual(json.loads(done.stdout)["without"]["left"], 2)
 
     def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
         once = os.path.join(self.folder, "restarted")
