@@ -51,6 +51,18 @@ bool builtin_group(struct slice group)
 	return false;
 }
 
+const struct write_resource *builtin_resource(struct slice group, struct slice version, struct slice resource)
+{
+	for (unsigned i = 0; i < write_resource_count; i++) {
+		const struct write_resource *k = &write_resources[i];
+
+		if (slice_is(resource, k->resource) && slice_is(group, k->group) &&
+			slice_is(version, k->version))
+			return k;
+	}
+	return NULL;
+}
+
 const char *builtin_short_names(struct slice group, struct slice resource)
 {
 	for (size_t i = 0; i < COUNT_OF(short_names); i++) {

@@ -6,10 +6,15 @@
 #ifndef REPLAYER_BUILTIN_H
 #define REPLAYER_BUILTIN_H
 
+#include "replayer/kinds/write_table.h"
 #include "schema/base/buf.h"
 
 /* Whether the API server itself serves the group; "" is the core group. */
 bool builtin_group(struct slice group);
+
+/* NULL: Kubernetes has no such resource. */
+const struct write_resource *builtin_resource(
+	struct slice group, struct slice version, struct slice resource);
 
 /* The short names of a built-in resource, separated by commas ("po"); "" when it has none. */
 const char *builtin_short_names(struct slice group, struct slice resource);

@@ -2,7 +2,6 @@
 #include "replayer/serve/derived_discovery.h"
 
 #include "replayer/kinds/builtin.h"
-#include "replayer/kinds/write_table.h"
 #include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
@@ -56,18 +55,6 @@ static bool has(const struct all_known *all, const char *group, const char *vers
 	return false;
 }
 
-static const struct write_resource *find_builtin(const struct tape_resource *r)
-{
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *k = &write_resources[i];
-
-		if (strcmp(k->resource, r->resource) == 0 && strcmp(k->group, r->apigroup) == 0 &&
-			strcmp(k->version, r->version) == 0)
-			return k;
-	}
-	return NULL;
-}
-
 /* Not those that can only be created (reviews, bindings), and no versions that a server does not serve by itself. */
 static bool is_everywhere(const struct write_resource *k)
 {
@@ -100,11 +87,14 @@ static struct all_known all_known(const struct derived_from *from)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct collection *c = &w->collections[i];
 		const struct tape_resource *r = &c->resource;
-		const struct write_resource *builtin = r->resource ? find_builtin(r) : NULL;
+		const struct write_resource *builtin;
 
-		if (r->resource && c->served)
-			all.items[all.count++] = (struct known){r->apigroup, r->version, r->resource, r->kind,
-				r->namespaced, builtin ? builtin->subresources : ""};
+		if (!r->resource || !c->served)
+			continue;
+		builtin =
+			builtin_resource(slice_of(r->apigroup), slice_of(r->version), slice_of(r->resource));
+		all.items[all.count++] = (struct known){r->apigroup, r->version, r->resource, r->kind,
+			r->namespaced, builtin ? builtin->subresources : ""};
 	}
 	if (from->with_builtins) {
 		add_builtins(&all, false);

@@ -26,17 +26,21 @@ bool discovery_find_document(struct api_call *call, const char *path, const char
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
 }
 
-static struct derived_from derived_from(struct api_call *call)
+bool discovery_is_recorded(struct api_call *call)
 {
 	struct tape_document d;
 	struct buf body;
-	struct derived_from from = {.world = call->api->world};
+	bool is;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	from.with_builtins = !discovery_find_document(call, "/apis", "", &d, &body) &&
-			     !discovery_find_document(call, "/apis", "aggregated", &d, &body);
+	is = discovery_find_document(call, "/apis", "", &d, &body);
 	buf_release(&body);
-	return from;
+	return is;
+}
+
+static struct derived_from derived_from(struct api_call *call)
+{
+	return (struct derived_from){call->api->world, .with_builtins = !discovery_is_recorded(call)};
 }
 
 void document_etag(struct slice body, char to[ETAG_BYTES])

@@ -1,7 +1,7 @@
 /*
  * discovery.h: what the server says it has: /api, /apis, their groups and versions in the classic and the
  * aggregated form, /version. Recorded documents are answered as they were at the position; where
- * none were recorded, discovery is derived from the resources on the tape.
+ * none were recorded, discovery is derived (derived_discovery.h).
  */
 #ifndef REPLAYER_DISCOVERY_H
 #define REPLAYER_DISCOVERY_H
@@ -17,6 +17,9 @@ bool document_serve(struct api_call *call);
 /* The recorded document as it was at the position; its body is appended. False if there is none. */
 bool discovery_find_document(struct api_call *call, const char *path, const char *variant,
 	struct tape_document *ret, struct buf *body);
+
+/* False: the tape does not say what its cluster had. What every Kubernetes has is served, and named, then. */
+bool discovery_is_recorded(struct api_call *call);
 
 /* An ETag made of the bytes: a hash spelled out to the length that clients are used to. */
 void document_etag(struct slice body, char to[ETAG_BYTES]);

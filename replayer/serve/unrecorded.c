@@ -3,7 +3,7 @@
 
 #include "replayer/json/json_tree.h"
 #include "replayer/kinds/builtin.h"
-#include "replayer/kinds/write_table.h"
+#include "replayer/serve/discovery.h"
 #include "replayer/world/crd.h"
 #include "schema/base/limits.h"
 
@@ -11,20 +11,16 @@
 
 static bool find_known(const struct api_path *p, struct tape_resource *ret)
 {
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *k = &write_resources[i];
+	const struct write_resource *k = builtin_resource(p->group, p->version, p->resource);
 
-		if (!slice_is(p->resource, k->resource) || !slice_is(p->group, k->group) ||
-			!slice_is(p->version, k->version))
-			continue;
-		*ret = (struct tape_resource){.apigroup = xstrdup(k->group),
-			.version = xstrdup(k->version),
-			.resource = xstrdup(k->resource),
-			.kind = xstrdup(k->kind),
-			.namespaced = k->namespaced};
-		return true;
-	}
-	return false;
+	if (!k)
+		return false;
+	*ret = (struct tape_resource){.apigroup = xstrdup(k->group),
+		.version = xstrdup(k->version),
+		.resource = xstrdup(k->resource),
+		.kind = xstrdup(k->kind),
+		.namespaced = k->namespaced};
+	return true;
 }
 
 /* The recorded APIResourceList of the path's version. */
@@ -80,24 +76,13 @@ static bool find_recorded(struct api_call *call, struct tape_resource *ret)
 	return found;
 }
 
-static bool has_discovery(struct api_call *call)
-{
-	struct tape_document d;
-	struct buf body;
-	bool has;
-
-	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	has = tape_document(call->api->tape, "/apis", "", call->api->world->seq, &d, &body, NULL) == 0;
-	buf_release(&body);
-	return has;
-}
-
 /* Leases and events are there whatever was recorded: programs write them. */
 static bool may_be_unrecorded(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 
-	return verb_is_write(call->verb) || builtin_is_aside(p->group, p->resource) || !has_discovery(call);
+	return verb_is_write(call->verb) || builtin_is_aside(p->group, p->resource) ||
+	       !discovery_is_recorded(call);
 }
 
 static struct collection *unrecorded_add(struct api_call *call)

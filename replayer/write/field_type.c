@@ -1,6 +1,8 @@
 /* field_type.c: see field_type.h. */
 #include "replayer/write/field_type.h"
 
+#include "replayer/kinds/builtin.h"
+
 /* ---- the table: "name WORD WORD;name WORD", see write_table.h ---- */
 
 struct field_type field_type_find(struct slice name)
@@ -23,14 +25,10 @@ struct field_type field_type_find(struct slice name)
 
 struct field_type field_type_of_resource(const char *group, const char *version, const char *resource)
 {
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *k = &write_resources[i];
+	const struct write_resource *k =
+		builtin_resource(slice_of(group), slice_of(version), slice_of(resource));
 
-		if (strcmp(k->resource, resource) == 0 && strcmp(k->group, group) == 0 &&
-			strcmp(k->version, version) == 0)
-			return field_type_find(slice_of(k->type));
-	}
-	return (struct field_type){0};
+	return k ? field_type_find(slice_of(k->type)) : (struct field_type){0};
 }
 
 static void read_keys(struct slice names, struct field *ret)

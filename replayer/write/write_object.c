@@ -1,4 +1,5 @@
 /* write_object.c: what all objects have, and how one is stored; see write_internal.h. */
+#include "replayer/kinds/builtin.h"
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/watch.h"
 #include "replayer/world/crd.h"
@@ -89,18 +90,6 @@ int write_check_uid(struct write *w, const char *uid)
 
 /* ---- what is known of the kind ---- */
 
-static const struct write_resource *find_known(const struct tape_resource *r)
-{
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *k = &write_resources[i];
-
-		if (strcmp(k->resource, r->resource) == 0 && strcmp(k->group, r->apigroup) == 0 &&
-			strcmp(k->version, r->version) == 0)
-			return k;
-	}
-	return NULL;
-}
-
 struct crd_question {
 	const struct write *w;
 	const char *member;
@@ -120,7 +109,9 @@ static int ask_crd(void *context)
 
 bool write_has_subresource(struct write *w, const char *name)
 {
-	const struct write_resource *known = find_known(&w->c->resource);
+	const struct tape_resource *r = &w->c->resource;
+	const struct write_resource *known =
+		builtin_resource(slice_of(r->apigroup), slice_of(r->version), slice_of(r->resource));
 	char *member;
 	struct crd_question q;
 

@@ -23,15 +23,18 @@ static const char explained_sql[] =
 		     " versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
 		     "  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE(
 			     "e") "),"
-				  " named AS (SELECT d.write, length(v.name) >= 3 AND instr(d.text, v.name) AS by_name, v.* FROM deletions AS d"
-				  "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
-				  "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
-				  "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR (length(v.name) >= 3 AND instr(d.text, v.name)))),"
-				  " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
-				  "   AND o.name = n.name AND o.type <> 'DELETED' AND (n.by_name OR o.uid = n.uid) AND o.seq = (SELECT max(seq)"
-				  "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
-				  "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
-				  " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
+				  " named AS (SELECT d.write, " SWEEP_NAMES("d.text",
+					  "v") " AS by_name, v.* FROM deletions AS d"
+					       "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
+					       "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
+					       "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR " SWEEP_NAMES(
+						       "d.text",
+						       "v") ")),"
+							    " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
+							    "   AND o.name = n.name AND o.type <> 'DELETED' AND (n.by_name OR o.uid = n.uid) AND o.seq = (SELECT max(seq)"
+							    "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
+							    "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
+							    " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
 
 static int on_number(void *context, const struct sql_value *v, size_t count, struct err *err)
 {

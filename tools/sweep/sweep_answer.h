@@ -88,6 +88,9 @@ size_t sweep_compare_probes(
  * made_again is no difference. */
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
+/* SQL: whether a text names an object of that alias by its name; shorter names may stand in any text. */
+#define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
+
 #define SWEEP_EARLIER "deletions of the earlier "
 bool sweep_is_earlier(const char *key);
 

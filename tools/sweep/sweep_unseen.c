@@ -6,8 +6,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#define NAME_TELLS "3" /* letters; shorter names may stand in any text */
-
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed, `views` those that the
  * program was shown, and for how long each was its newest, until it was killed or something it asked for was refused.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
@@ -33,13 +31,14 @@ static const char seen_sql[] =
 	"  lead(killed, 1, 0) OVER w AS killed FROM shown WINDOW w AS (ORDER BY at, seq)),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
 	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
-	"   OR (length(e.name) >= " NAME_TELLS " AND e.name <> c.name AND instr(text, e.name)))),"
-	" passed AS (SELECT seq, (SELECT min(at) FROM (SELECT out_ns AS at FROM deliveries WHERE seq >= o.seq"
-	"  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
-	" SELECT NOT EXISTS (SELECT 1 FROM cause) OR (((SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
-	"   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld))"
-	"  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
-	"   (SELECT time_ns FROM ends))))";
+	"   OR (e.name <> c.name AND " SWEEP_NAMES("text",
+		"e") "))),"
+		     " passed AS (SELECT seq, (SELECT min(at) FROM (SELECT out_ns AS at FROM deliveries WHERE seq >= o.seq"
+		     "  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
+		     " SELECT NOT EXISTS (SELECT 1 FROM cause) OR (((SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
+		     "   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld))"
+		     "  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
+		     "   (SELECT time_ns FROM ends))))";
 
 static int on_seen(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
