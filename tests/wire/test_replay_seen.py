@@ -154,47 +154,41 @@ class SameAgain(SeenCase):
         self.assertGreater(time.monotonic() - begin, 1)
         self.assertEqual(here.said, live.said)
 
-    def test_a_watch_in_protobuf_is_given_again_byte_for_byte(self):
+    def given_again(self, head, reply, frames, is_kept):
+        """The head of the answer here, and what follows it, after one that a scripted server gave to the same request."""
         server = self.scripted()
         tee = self.tee(server, tape=self.path("live.tape"))
         client, peer = self.connected(tee, server)
-        head = (b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nUser-Agent: reader/2\r\n"
-            b"Accept: application/vnd.kubernetes.protobuf;stream=watch\r\n\r\n")
         client.send(head)
         peer.head()
-        frame = b"\x00\x00\x00\x12\x0a\x05ADDED\x12\x09\x0a\x07k8s\x00xyz"
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.kubernetes.protobuf;stream=watch\r\nConnection: close\r\n\r\n" + frame)
-        client.until(frame)
-        tee.wait_rows("SELECT count(*) FROM frames", [(1,)])
+        peer.send(reply + frames)
+        client.until(frames)
+        is_kept(tee)
         peer.fin(), client.to_the_end()
         replay = self.again(tee)
         again = Peer(socket.create_connection((replay.host, replay.port)))
         self.addCleanup(again.close)
         again.send(head)
-        self.assertIn(b"application/vnd.kubernetes.protobuf;stream=watch", again.head())
-        again.until(frame)
+        answer = again.head()
+        again.until(frames)
+        return answer
+
+    def test_a_watch_in_protobuf_is_given_again_byte_for_byte(self):
+        head = (b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nUser-Agent: reader/2\r\n"
+            b"Accept: application/vnd.kubernetes.protobuf;stream=watch\r\n\r\n")
+        reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.kubernetes.protobuf;stream=watch\r\nConnection: close\r\n\r\n"
+        frame = b"\x00\x00\x00\x12\x0a\x05ADDED\x12\x09\x0a\x07k8s\x00xyz"
+        answer = self.given_again(head, reply, frame, lambda tee: tee.wait_rows("SELECT count(*) FROM frames", [(1,)]))
+        self.assertIn(b"application/vnd.kubernetes.protobuf;stream=watch", answer)
 
     def test_a_watch_over_websocket_is_given_again_in_the_same_messages(self):
-        server = self.scripted()
-        tee = self.tee(server, tape=self.path("live.tape"))
-        client, peer = self.connected(tee, server)
         head = (b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nUser-Agent: reader/2\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-        client.send(head)
-        peer.head()
+        reply = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
         event = (b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"x","uid":"u",'
             b'"resourceVersion":"7"}}}')
         messages = b"\x81" + bytes([126, 0, len(event)]) + event + b"\x88\x02\x03\xe8"
-        peer.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n" + messages)
-        client.until(messages)
-        tee.wait_events(["ADDED a 7"])
-        peer.fin(), client.to_the_end()
-        replay = self.again(tee)
-        again = Peer(socket.create_connection((replay.host, replay.port)))
-        self.addCleanup(again.close)
-        again.send(head)
-        self.assertIn(b"101 Switching Protocols", again.head())
-        again.until(messages)
+        self.assertIn(b"101 Switching Protocols", self.given_again(head, reply, messages, lambda tee: tee.wait_events(["ADDED a 7"])))
 
 
 class Order(SeenCase):
