@@ -330,6 +330,8 @@ static int open_all(struct replayer *r, struct err *err)
 		.until_seq = r->deck.until_seq,
 		.run = r->run,
 		.rules = r->options->rules,
+		.held_finalizers = r->options->held_finalizers,
+		.held_finalizer_count = r->options->held_finalizer_count,
 		.ahead_policy = r->options->ahead,
 		.ahead = ahead_new(&r->loop),
 		.faults = r->faults.act,

@@ -46,11 +46,14 @@ struct replay_options {
 	int64_t max_lateness_ns;         /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	bool gc;                         /* dependents go with their owners; see write/collector.h */
-	size_t max_written;              /* bytes of memory for objects that they write; 0: any number */
-	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
-	bool kill;         /* the child is ended by SIGKILL, when it is asked to */
-	char **child;      /* terminated by NULL; NULL: none */
-	bool keys;         /* they work beside a child, which has no input then */
+	/* That the tape does not take away; see write/finalizer_hold.h. */
+	const char *const *held_finalizers;
+	size_t held_finalizer_count;
+	size_t max_written; /* bytes of memory for objects that they write; 0: any number */
+	const char *probe;  /* a command for sh, when the child is quiet at the end; NULL: none */
+	bool kill;          /* the child is ended by SIGKILL, when it is asked to */
+	char **child;       /* terminated by NULL; NULL: none */
+	bool keys;          /* they work beside a child, which has no input then */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */

@@ -29,7 +29,7 @@ struct values {
 	struct access_options access;
 	struct text_list hosts;
 	struct text_list gap_specs;
-	struct text_list writes;
+	struct text_list writes, held_finalizers;
 	struct golden_options golden;
 	const struct viewer_golden *beside; /* the golden run on the page; NULL: none */
 	struct rule_names names;            /* if there are rules */
@@ -102,6 +102,9 @@ static const struct option_row options[] = {
 		"how to handle writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see above"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct values, gc), "",
 		"collect dependents of owners that a program has deleted, as a cluster's garbage collector does"},
+	{OPTION_LIST, 0, "hold-finalizer", offsetof(struct values, held_finalizers), "NAME",
+		"the tape does not take this finalizer of a program away: an object that is to be deleted waits for "
+		"the program"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -226,6 +229,8 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.lenient = v->lenient,
 		.rules = rules,
 		.gc = v->gc,
+		.held_finalizers = v->held_finalizers.items,
+		.held_finalizer_count = v->held_finalizers.count,
 		.max_written = (size_t)v->max_written,
 		.child = operands->child,
 		.keys = v->keys,
@@ -326,6 +331,7 @@ static int run(const struct command *self, int argc, char **argv)
 	write_rules_release(&rules);
 	rule_names_close(&v.names);
 	free(v.writes.items);
+	free(v.held_finalizers.items);
 	free(v.gap_specs.items);
 	free(v.hosts.items);
 	verdict_release(&v.golden.verdict);

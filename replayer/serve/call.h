@@ -55,8 +55,10 @@ struct api {
 	struct deck *deck;  /* for control requests */
 	uint64_t until_seq; /* where the replay ends */
 	struct run *run;
-	const struct write_rules *rules; /* what becomes of writes */
-	enum ahead_policy ahead_policy;  /* of versions ahead of the position */
+	const struct write_rules *rules;    /* what becomes of writes */
+	const char *const *held_finalizers; /* see write/finalizer_hold.h */
+	size_t held_finalizer_count;
+	enum ahead_policy ahead_policy; /* of versions ahead of the position */
 	struct ahead *ahead;
 	struct fault_act *faults;      /* NULL: none */
 	struct seen *seen;             /* what one client saw; NULL: nothing is repeated */

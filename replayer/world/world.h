@@ -130,6 +130,11 @@ bool world_has_room(
 int64_t world_write(struct world *w, struct collection *in, const struct overlay_version *v,
 	struct slice object, struct change **ret);
 
+/* Lays the object that is shown under that name over the tape, as it is and unseen by anybody, so that later events of
+ * the tape are hidden (see `written`). part: as of a version. */
+int world_adopt(struct world *w, struct collection *in, struct slice namespace, struct slice name,
+	struct slice part, struct err *err) MUST_CHECK;
+
 /* Keeps the result of an absorbed write, outside of lists and watches, replacing an earlier one under its
  * name. Of `v` it uses namespace, name, type and by. The result is dropped when the tape has an event of the
  * object; a deletion is dropped at once if the tape has no object that it would hide. */

@@ -2,7 +2,9 @@
 #include "replayer/kinds/builtin.h"
 #include "replayer/world/world_internal.h"
 #include "schema/base/bytes_format.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/log.h"
+#include "schema/base/rv.h"
 
 #include <stdlib.h>
 
@@ -187,6 +189,34 @@ int64_t world_write(struct world *w, struct collection *in, const struct overlay
 	history_add(&in->history, in->rv, added->seq);
 	drop_old_versions(w);
 	return (int64_t)history_end(&in->history) - 1;
+}
+
+int world_adopt(struct world *w, struct collection *in, struct slice namespace, struct slice name,
+	struct slice part, struct err *err)
+{
+	const struct live *l = live_set_find(&in->live, namespace, name);
+	const struct overlay_version v = {.type = EVENT_MODIFIED,
+		.tape_seq = l->seq,
+		.namespace = namespace,
+		.name = name,
+		.part = part};
+	const struct overlay_version *added;
+	struct object_meta meta;
+	struct slice object;
+	uint64_t rv = 0;
+	int rc = world_object(w, l->seq, &object, err);
+
+	if (rc == 0)
+		rc = json_scan_object(object, &meta, err);
+	if (rc)
+		return rc;
+	rv_to_u64(meta.rv, &rv);
+	added = add_version(w, in, &v, rv, object);
+	live_set_put(&in->live, namespace, name, added->seq);
+	w->written_names += live_set_put(&in->written, namespace, name, added->seq) == 0;
+	if (rv > in->written_rv)
+		in->written_rv = rv;
+	return 0;
 }
 
 void world_forget(struct world *w, struct collection *in, struct slice namespace, struct slice name)

@@ -1,6 +1,7 @@
 /* follow_tape.c: see follow_tape.h. */
 #include "replayer/write/follow_tape.h"
 
+#include "replayer/write/finalizer_hold.h"
 #include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
 #include "schema/base/json_scan.h"
@@ -140,46 +141,56 @@ static cJSON *held(const struct write *w, const cJSON *last)
 	return object;
 }
 
-/* last: as the tape saw it last; NULL: nobody knows. */
-static void end_followed(struct write *w, const cJSON *last)
+/* last: as the tape saw it last. Returns whether it is held. */
+static bool end_followed(struct write *w, const cJSON *last)
 {
-	cJSON *held_back = last ? held(w, last) : NULL;
+	cJSON *held_back = held(w, last);
 	cJSON *object = held_back ? held_back : cJSON_Duplicate(w->old, true);
 
 	mark_ending(w);
-	tell_unwritten(w, write_store(w, held_back ? EVENT_MODIFIED : EVENT_DELETED, object));
+	if (!json_tree_equal(w->old, held_back))
+		tell_unwritten(w, write_store(w, held_back ? EVENT_MODIFIED : EVENT_DELETED, object));
 	cJSON_Delete(object);
+	return held_back != NULL;
 }
 
 /* ---- another one has its name ---- */
 
-static void begin_anew(struct write *w, cJSON *said)
+/* An earlier object that has not ended was deleted in a gap of the recording. Returns whether that one is held, so that
+ * nobody sees the other yet. */
+static bool replace_followed(struct write *w, cJSON *said)
 {
+	if (w->old && (own_part_is_ending(w->part) || end_followed(w, w->old)))
+		return true;
+	cJSON_Delete(w->old);
+	w->old = NULL;
 	free(w->part);
 	w->part = xstrdup(OWN_PART_NONE);
 	tell_unwritten(w, write_store(w, EVENT_ADDED, said));
-}
-
-/* An earlier object that has not ended was deleted in a gap of the recording. */
-static void replace_followed(struct write *w, cJSON *said)
-{
-	if (w->old)
-		end_followed(w, NULL);
-	cJSON_Delete(w->old);
-	w->old = NULL;
-	begin_anew(w, said);
+	return false;
 }
 
 /* ---- all of it ---- */
 
-static void follow_change(struct write *w, const struct change *c, bool same, cJSON *said)
+static bool wants_it_gone(const struct write *w, const struct change *c, bool same, const cJSON *said)
 {
+	return c->type == EVENT_DELETED || !same ||
+	       json_tree_at(w->old, "metadata", "deletionTimestamp", NULL) ||
+	       json_tree_at(said, "metadata", "deletionTimestamp", NULL);
+}
+
+/* Returns whether the event is hidden for now. */
+static bool follow_change(struct write *w, const struct change *c, bool same, cJSON *said)
+{
+	if (wants_it_gone(w, c, same, said))
+		finalizer_hold_keep(w);
 	if (c->type != EVENT_DELETED && !same)
-		replace_followed(w, said);
-	else if (c->type != EVENT_DELETED && w->old)
+		return replace_followed(w, said);
+	if (c->type != EVENT_DELETED && w->old)
 		lay_under(w, said);
 	else if (same && w->old)
-		end_followed(w, said);
+		(void)end_followed(w, said);
+	return false;
 }
 
 bool follow_tape(struct api *api, const struct collection *in, const struct change *c)
@@ -195,10 +206,7 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	if (!o.w.part)
 		o.w.part = slice_dup(v->part);
 	same = is_same(c->object, blob_body(v->object));
-	/* An object that a finalizer holds keeps its name. */
-	is_held = c->type != EVENT_DELETED && !same && o.w.old && own_part_is_ending(o.w.part);
-	if (!is_held)
-		follow_change(&o.w, c, same, said);
+	is_held = follow_change(&o.w, c, same, said);
 	cJSON_Delete(said);
 	own_write_end(&o);
 	return is_held;

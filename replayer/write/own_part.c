@@ -56,6 +56,17 @@ char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct 
 	return part_print(part);
 }
 
+char *own_part_hold(const char *text, const char *finalizer)
+{
+	cJSON *part = part_parse(text), *fields = json_tree_object(part, "fields");
+	cJSON *list = json_tree_object(json_tree_object(fields, "f:metadata"), "f:finalizers");
+	char *step = xasprintf("v:\"%s\"", finalizer);
+
+	json_tree_set(list, step, cJSON_CreateObject());
+	free(step);
+	return part_print(part);
+}
+
 char *own_part_end(const char *text)
 {
 	cJSON *part = part_parse(text);

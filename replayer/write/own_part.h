@@ -15,6 +15,9 @@
 char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct field_type type,
 	const char *manager, const char *subresource);
 
+/* That finalizer counts as written by programs, whoever wrote it. The caller frees. */
+char *own_part_hold(const char *text, const char *finalizer);
+
 /* The tape has asked for the object's end, whatever still holds it here: once it is gone, another one of that name
  * may come from the tape. The caller frees. */
 char *own_part_end(const char *text);

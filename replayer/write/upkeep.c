@@ -3,6 +3,7 @@
 
 #include "replayer/write/collector.h"
 #include "replayer/write/crd_ending.h"
+#include "replayer/write/finalizer_hold.h"
 #include "replayer/write/follow_tape.h"
 #include "replayer/write/held_names.h"
 #include "replayer/write/own_write.h"
@@ -242,6 +243,7 @@ static int before(
 
 	u->event_ns = tape_ns;
 	do_all(u);
+	finalizer_hold_before(u->api, in, c);
 	u->event_ns = INT64_MAX;
 	return u->other ? u->other->before(u->other_context, in, c, tape_ns, err) : 0;
 }

@@ -290,5 +290,81 @@ class Ends(Following):
         self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["b"])
 
 
+class HeldFinalizers(Following):
+    """--hold-finalizer: the tape was recorded while the program ran, which took its finalizer away."""
+
+    ENDING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0}
+
+    def hold(self, *events):
+        self.begin((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201, data={"k": "1"}), finalizers=["x/y", "tape/z"])), *events,
+            options=("--hold-finalizer", "x/y"))
+        self.step()
+
+    def ending(self, rv, *finalizers):
+        return with_meta(obj(CONFIGMAPS, "a", rv, data={"k": "1"}), finalizers=list(finalizers), **self.ENDING)
+
+    def test_what_the_tape_lets_go_waits_for_the_program(self):
+        self.hold((CONFIGMAPS, "MODIFIED", self.ending(202, "x/y")), (CONFIGMAPS, "MODIFIED", self.ending(203)), (CONFIGMAPS, "DELETED", self.ending(204)))
+        with self.watch(MAPS) as watch:
+            self.step(3)
+            self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["x/y"])
+            self.patch(MAP, {"metadata": {"finalizers": None}})
+            self.assertEqual([brief(e) for e in watch.take(2)][0][:2], ("MODIFIED", "a"))
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_nobody_sees_an_event_that_brings_nothing_but_its_end(self):
+        self.hold((CONFIGMAPS, "MODIFIED", self.ending(202, "x/y")), (CONFIGMAPS, "DELETED", self.ending(203)), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 204)))
+        with self.watch(MAPS) as watch:
+            self.step(3)
+            self.assertEqual([brief(e)[:2] for e in watch.take(2)], [("MODIFIED", "a"), ("MODIFIED", "b")])
+
+    def test_what_the_tape_deletes_without_asking_first_is_asked(self):
+        self.hold((CONFIGMAPS, "DELETED", with_meta(obj(CONFIGMAPS, "a", 203), finalizers=["x/y", "tape/z"])))
+        self.step()
+        meta = self.get(MAP)[1]["metadata"]
+        self.assertIn("deletionTimestamp", meta)
+        self.assertEqual(meta["finalizers"], ["x/y"])
+
+    def test_so_is_one_in_whose_place_another_is_found(self):
+        self.hold((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 203, data={"k": "again"}, uid="another")))
+        self.step()
+        meta = self.get(MAP)[1]["metadata"]
+        self.assertEqual((meta["uid"], meta["finalizers"], "deletionTimestamp" in meta), ("uid-a", ["x/y"], True))
+        self.patch(MAP, {"metadata": {"finalizers": None}})
+        self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
+
+    def test_it_holds_what_the_program_has_written_for_another_reason(self):
+        self.hold((CONFIGMAPS, "MODIFIED", self.ending(202, "x/y")), (CONFIGMAPS, "DELETED", self.ending(203)))
+        self.patch(MAP, {"data": {"k": "program"}})
+        self.step(2)
+        found = self.get(MAP)[1]
+        self.assertEqual((found["metadata"]["finalizers"], found["data"]), (["x/y"], {"k": "program"}))
+
+    def test_what_goes_on_without_being_deleted_loses_it_as_on_the_tape(self):
+        self.hold((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202)), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
+        self.step()
+        self.assertNotIn("finalizers", self.get(MAP)[1]["metadata"])
+        self.step()
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_it_stays_held_when_the_replay_goes_back(self):
+        self.hold((CONFIGMAPS, "DELETED", self.ending(202, "x/y")))
+        self.step()
+        self.server.request("POST", "/kubetape/v1/rewind")
+        self.assertIn("deletionTimestamp", self.get(MAP)[1]["metadata"])
+        self.patch(MAP, {"metadata": {"finalizers": None}})
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_where_writes_are_absorbed_nothing_is_held(self):
+        made = tape()
+        made.event(1, CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201), finalizers=["x/y"]))
+        made.event(2, CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202))
+        self.start("--hold-finalizer", "x/y", made=made)
+        self.server.request("POST", "/kubetape/v1/pause")
+        self.server.request("POST", "/kubetape/v1/rewind")
+        self.step(2)
+        self.error(self.get(MAP), 404, "NotFound")
+
+
 if __name__ == "__main__":
     unittest.main()
