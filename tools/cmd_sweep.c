@@ -7,6 +7,7 @@
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_held.h"
 #include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_place.h"
 
@@ -150,8 +151,12 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 				second = {.number = 2, .laid_over = laid_over};
 	char *golden = sweep_run_file(&s->runs, &first, "run"),
 	     *also = sweep_run_file(&s->runs, &second, "run");
-	char *text = add_option(xstrdup(laid_over ? " --write overlay" : ""), "golden", golden);
+	const struct text_list *held = &s->runs.options.finalizers;
+	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
 
+	for (size_t i = 0; laid_over && i < held->count; i++)
+		text = add_option(text, "hold-finalizer", held->items[i]);
+	text = add_option(text, "golden", golden);
 	if (sweep_ground_of(s, laid_over)->measure.unsteady_count)
 		text = add_option(text, "also", also);
 	text = add_option(text, "compare", s->v->tried.compare);
@@ -383,6 +388,7 @@ static void sweep_release(struct sweep *s)
 	free(s->tries);
 	free(s->runs.folder);
 	free(s->runs.watches);
+	sweep_held_release(&s->runs.options.finalizers);
 }
 
 /* Every replay would guess the same, and hundreds of them would say so. */

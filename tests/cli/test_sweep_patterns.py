@@ -119,6 +119,23 @@ class SweepPatternsTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 
+    def test_a_finalizer_that_tape_and_program_take_away_is_left_to_the_program(self):
+        self.tape = Held(["web-0"]).write(os.path.join(self.folder, "held.tape"))
+        both = [self.begin("--settle", "1500ms", *options, "-o", os.path.join(self.folder, kind), command=[sys.executable, BLIND, kind, "cleaner"])
+            for kind, options in (("mended", ("--patterns", "unobserved")), ("buggy", ("--patterns", "restart")))]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertIn("termination", {gap["kind"] for gap in mended["gaps"] if gap["verdict"] == "fine"})
+        found = self.wrong(report)[0]
+        self.assertEqual((found["write"], found["differences"]), ("update pods", ["configmaps default/web-0 is left (without the gap: not)"]))
+        self.assertIn("--hold-finalizer example.com/hold", found["repeat"])
+        self.assertEqual(self.repeat(found["repeat"]).returncode, 1)
+
+    def test_the_same_where_the_user_has_writes_kept(self):
+        self.tape = Held(["web-0"]).write(os.path.join(self.folder, "held.tape"))
+        run = self.begin("--settle", "1500ms", "--patterns", "unobserved", "--write", "overlay", "--lockstep", "50ms",
+            command=[sys.executable, BLIND, "mended", "cleaner"])
+        self.assertEqual({gap["kind"] for gap in self.end(run, 0)["gaps"] if gap["verdict"] == "fine"} & {"termination"}, {"termination"})
+
     def test_finds_trust_in_two_older_caches_that_agree(self):
         report = self.try_both("caches", "stale", "--max", "3")
         found = self.wrong(report)[0]
@@ -162,7 +179,7 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual([(gap["resource"], gap["verdict"], gap["late_writes"]) for gap in report["gaps"]], [("configmaps", "fine", 2)])
 
     def test_finds_what_passes_too_fast_to_be_looked_at(self):
-        report = self.try_both("verified", "coalesced", "--speed", "4", pods=("web-0",))
+        report = self.try_both("verified", "coalesced", "--lockstep", "300ms", pods=("web-0",))
         self.assertIn("termination", {gap["kind"] for gap in self.wrong(report)})
 
     def test_finds_that_a_resource_not_yet_listed_is_taken_for_empty(self):

@@ -4,6 +4,7 @@
     steps     two ConfigMaps for each pod, one after the other; the buggy one takes the first for both (restart)
     owner     one for each pod, deleted as soon as its pod ends; the buggy one deletes that of a later pod (stale)
     finalizer as owner, and its pod is gone when it has taken away the finalizer (stale, between an event and the answer to it)
+    cleaner   one for each pod, deleted when the pod is to go, which its own finalizer then allows; the buggy one allows it first (restart)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     orphan    one for each pod, which goes with it; the buggy one does not look for leftovers when it starts (restart over a deletion)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
@@ -28,6 +29,13 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 def nothing(*_):
     pass
+
+
+def let_go(cluster, pod):
+    meta = pod["metadata"]
+    if "deletionTimestamp" in meta and "finalizers" in meta:
+        free = {**pod, "metadata": {key: value for key, value in meta.items() if key != "finalizers"}}
+        cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], free)
 
 
 class Blind:
@@ -114,10 +122,25 @@ class Orphan(Blind):
 class Finalizer(Owner):
     def added(self, pod):
         super().added(pod)
-        meta = pod["metadata"]
-        if "deletionTimestamp" in meta and "finalizers" in meta:
-            free = {**pod, "metadata": {key: value for key, value in meta.items() if key != "finalizers"}}
-            self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], free)
+        let_go(self.cluster, pod)
+
+
+class Cleaner(Owner):
+    def added(self, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if "deletionTimestamp" not in pod["metadata"]:
+            self.create(name, uid=uid)
+            return
+        if self.buggy:
+            let_go(self.cluster, pod)
+        self.end(name, uid)
+        let_go(self.cluster, pod)
+
+    def updated(self, old, pod):
+        self.added(pod)
+
+    def deleted(self, pod, _):
+        pass
 
 
 class Caches(Owner):
@@ -286,7 +309,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

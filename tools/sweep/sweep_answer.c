@@ -12,6 +12,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/run/run_schema.h"
+#include "tools/sweep/sweep_held.h"
 #include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
@@ -356,6 +357,8 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 		rc = sweep_oracle_read(s, asked->invariants, asked->log, &answer.alarms, err);
 	if (rc == 0 && asked->invariants)
 		rc = sweep_health_read(s, asked->settle_ns, &answer.health, err);
+	if (rc == 0 && asked->without)
+		rc = sweep_held_read(s, &answer.finalizers, err);
 	sql_session_close(s);
 	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
@@ -386,6 +389,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->counts[i].content);
 	}
 	sweep_health_release(&a->health);
+	sweep_held_release(&a->finalizers);
 	free((void *)a->unseen.items);
 	free((void *)a->made_again.items);
 	free(a->counts);

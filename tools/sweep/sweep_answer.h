@@ -38,6 +38,7 @@ struct sweep_answer {
 	struct sweep_health health;  /* not asked for either, then */
 	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's */
 	struct text_list made_again; /* of sweep_absent.h: keys of counts */
+	struct text_list finalizers; /* of sweep_held.h, owned; not asked for unless without a fault */
 };
 
 /* Further facts about a run. */
@@ -46,6 +47,7 @@ struct sweep_asked {
 	const char *log;
 	int64_t settle_ns; /* for which it was quiet at the end */
 	bool timed_out;
+	bool without; /* any fault: the tape's finalizers count */
 };
 
 /* `run` may be of any replay. ERR_FAILED if it did not take place. The caller releases. */

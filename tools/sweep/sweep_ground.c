@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "tools/sweep/sweep_held.h"
 
 #include <stdlib.h>
 
@@ -67,10 +68,15 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 	struct sweep_answer answer;
 	int rc = sweep_run_read(&s->runs, at, is_first ? &ground->answer : &answer, err);
 
-	if (is_first)
-		ground->is_exact = s->runs.options.lockstep_ns;
-	if (rc || is_first)
+	if (rc)
 		return rc;
+	if (!slot->laid_over)
+		sweep_held_add(&s->runs.options.finalizers,
+			is_first ? &ground->answer.finalizers : &answer.finalizers);
+	if (is_first) {
+		ground->is_exact = s->runs.options.lockstep_ns;
+		return 0;
+	}
 	sweep_health_learn(&ground->answer.health, &answer.health);
 	if (slot->number == 2) {
 		ground->pause_ns = answer.pause_ns; /* the first has waited for watches */
@@ -389,30 +395,66 @@ static int find_laid_over(struct sweep *s, struct buf *differences, struct err *
 	return rc > 0 && may_be_slower(s) ? find_laid_over_in_lockstep(s, why, differences, err) : rc;
 }
 
-/* Another answer, with what is written laid over the tape, unless nothing was absorbed or the user had a say. A program
- * that asks for what it has created must find it, at every place. */
+/* Whether runs are laid over the tape: for patterns of writes, unless nothing was absorbed or the user had a say. */
+static bool needs_writes(const struct sweep *s)
+{
+	bool asked = (s->patterns & OF_WRITES) || s->search.kinds[SWEEP_DOWNTIME];
+
+	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
+}
+
+/* The same for all runs: a program that asks for what it has created must find it, and what waits for its finalizer
+ * must be there. */
+static bool needs_all(const struct sweep *s)
+{
+	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
+
+	return reads_back || s->runs.options.finalizers.count;
+}
+
+static void tell_of_finalizers(const struct sweep *s)
+{
+	const struct text_list *held = &s->runs.options.finalizers;
+
+	for (size_t i = 0; i < held->count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
+			"that to the command from now on\n",
+			held->items[i]);
+}
+
+/* No run is laid over the tape. */
+static void do_without(struct sweep *s)
+{
+	if (s->v->tried.writes.count) {
+		fputs("kubetape sweep: with '--hold-finalizer' the command is not deterministic, or comes to no end: "
+		      "the tape takes its finalizers away\n",
+			stderr);
+		return;
+	}
+	fputs("kubetape sweep: " SWEEP_LEFT_OUT
+	      ": restart, stale, writes, echo and downtimes are not tried\n",
+		stderr);
+	s->left_out = s->patterns & OF_WRITES;
+	s->patterns &= ~OF_WRITES;
+	s->search.kinds[SWEEP_DOWNTIME] = false;
+}
+
 int sweep_find_laid_over(struct sweep *s, struct err *err)
 {
-	bool reads_back = s->plain.answer.reads_back, goes_down = s->search.kinds[SWEEP_DOWNTIME];
-	bool needed = ((s->patterns & OF_WRITES) || reads_back || goes_down) && s->plain.answer.absorbed &&
-		      !s->v->tried.writes.count;
+	bool all = needs_all(s);
 	struct buf differences;
 	int rc;
 
-	if (!needed)
+	if (!needs_writes(s) && !all)
 		return 0;
+	tell_of_finalizers(s);
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
-	if (rc >= 0 && !s->stopped && !s->laid_over.known) {
-		fputs("kubetape sweep: " SWEEP_LEFT_OUT
-		      ": restart, stale, writes, echo and downtimes are not tried\n",
-			stderr);
-		s->left_out = s->patterns & OF_WRITES;
-		s->patterns &= ~OF_WRITES;
-		s->search.kinds[SWEEP_DOWNTIME] = false;
-	}
-	s->all_laid_over = s->laid_over.known && reads_back;
+	if (rc >= 0 && !s->stopped && !s->laid_over.known)
+		do_without(s);
+	s->all_laid_over = s->laid_over.known && all;
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }

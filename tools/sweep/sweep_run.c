@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX 32 /* but --write and the command's */
+#define ARGUMENTS_MAX 32 /* but --write, --hold-finalizer and the command's */
 #define FOLDERS_MAX   10000
 
 /* ---- files ---- */
@@ -165,13 +165,15 @@ static size_t add_choices(
 	size_t n = add_value(to, "--from", v->from);
 
 	n += add_value(to + n, "--until", v->until);
-	n += add_value(to + n, "--write", slot->laid_over ? "overlay" : NULL);
+	n += add_value(to + n, "--write", slot->laid_over && !v->writes.count ? "overlay" : NULL);
 	n += add_value(to + n, "--probe", v->probe);
 	n += add_flag(to + n, "--kill", v->kill);
 	n += add_flag(to + n, "--gc", v->gc);
 	n += add_value(to + n, "--lockstep", lockstep);
 	for (size_t i = 0; i < v->writes.count; i++)
 		n += add_value(to + n, "--write", v->writes.items[i]);
+	for (size_t i = 0; slot->laid_over && i < v->finalizers.count; i++)
+		n += add_value(to + n, "--hold-finalizer", v->finalizers.items[i]);
 	return n;
 }
 
@@ -219,7 +221,8 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 
 	while (v->child[child_count])
 		child_count++;
-	arguments = xcalloc(ARGUMENTS_MAX + 2 * v->writes.count + child_count, sizeof(*arguments));
+	arguments = xcalloc(ARGUMENTS_MAX + 2 * (v->writes.count + v->finalizers.count) + child_count,
+		sizeof(*arguments));
 	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
 		arguments[count++] = fixed[i];
 	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, arguments + count);
@@ -257,7 +260,8 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 	const struct sweep_asked asked = {.invariants = &s->options.invariants,
 		.log = log,
 		.settle_ns = sweep_slot_settle(s, &s->slot[at]),
-		.timed_out = s->job[at].timed_out};
+		.timed_out = s->job[at].timed_out,
+		.without = !s->slot[at].of};
 	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
 	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)
