@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import subprocess
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -109,7 +110,30 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_finds_trust_in_an_older_list_after_a_restart(self):
         report = self.try_both("owner", "stale", "--max", "3")
-        self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])
+        found = self.wrong(report)[0]
+        self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", found["differences"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertRegex(again.stdout, "WRONG: the faults of .*faults.json")
+
+    def test_the_last_write_of_each_kind_comes_early(self):
+        self.tape = test_sweep.Story(["web-%d" % n for n in range(4)]).write(os.path.join(self.folder, "four.tape"))
+        report = self.end(self.begin("--patterns", "restart", "--max", "4", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
+        asked = [test_sweep.KUBETAPE, "query", self.tape, "--format", "ndjson",
+            "SELECT max(iif(type = 'ADDED' AND origin = 'watch', seq, 0)) AS made, max(iif(type = 'DELETED', seq, 0)) - 1 AS asked FROM events"]
+        last = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+        places = [(gap["write"], gap["seq"]) for gap in report["gaps"]]
+        self.assertEqual(len(places), 4)
+        self.assertGreaterEqual(max(places)[1], last["asked"])
+        self.assertGreaterEqual(max(seq for write, seq in places if write == "create configmaps"), last["made"])
+
+    def test_says_when_there_is_nothing_to_compare(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        idle = "import sys, time; sys.path.insert(0, sys.argv[1]); from informer import *; nothing = lambda *_: None; " \
+            "Informer(Cluster(), '/api/v1/pods', nothing, nothing, nothing).start(); time.sleep(600)"
+        done = self.sweep("--settle", "1s", "--max", "1", command=[sys.executable, "-c", idle, os.path.dirname(BLIND)])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nothing that it wrote is left to compare: give it a --probe", done.stdout)
 
     def test_finds_trust_in_a_state_that_the_answer_to_it_has_ended(self):
         report = self.try_both("finalizer", "stale", "--lockstep", "50ms", "--max", "3", story=Held)
