@@ -157,7 +157,7 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 	for (size_t i = 0; laid_over && i < held->count; i++)
 		text = add_option(text, "hold-finalizer", held->items[i]);
 	text = add_option(text, "golden", golden);
-	if (sweep_ground_of(s, laid_over)->measure.unsteady_count)
+	if (sweep_ground_of(s, laid_over)->measure.is_own)
 		text = add_option(text, "also", also);
 	text = add_option(text, "compare", s->v->tried.compare);
 	free(golden);

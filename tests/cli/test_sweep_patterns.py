@@ -10,6 +10,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import test_sweep
+from replays import CONFIGMAPS, obj
 
 TESTS_APART = True  # each takes long
 BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
@@ -66,6 +67,19 @@ class Held(test_sweep.Story):
     def pod(self, name, life, phase, node, **meta):
         gone = phase == "Succeeded"
         return super().pod(name, life, phase, node, **meta, **({} if gone else {"finalizers": ["example.com/hold"]}))
+
+
+class Made(test_sweep.Story):
+    """In the end somebody makes a ConfigMap as `steps` does."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.next(CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "first-web-0", 900, data={}))
+
+    def listed(self, stream, rv, things):
+        if stream == test_sweep.PODS:
+            super().listed(CONFIGMAPS, rv, [])
+        return super().listed(stream, rv, things)
 
 
 class SweepPatternsTest(unittest.TestCase):
@@ -126,6 +140,17 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(len(places), 4)
         self.assertGreaterEqual(max(places)[1], last["asked"])
         self.assertGreaterEqual(max(seq for write, seq in places if write == "create configmaps"), last["made"])
+
+    def test_a_list_of_objects_has_no_order(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        report = self.end(self.begin("--settle", "1s", "--max", "2", command=[sys.executable, BLIND, "mended", "ports"]), 0)
+        self.assertEqual((report["unsteady"], report["without"]["left"]), ([], 2))
+
+    def test_says_when_the_tape_makes_what_the_program_makes(self):
+        self.tape = Made(["web-0"]).write(os.path.join(self.folder, "made.tape"))
+        done = self.sweep("--settle", "1s", "--max", "1", command=[sys.executable, BLIND, "mended", "steps"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("1 of the objects that the command makes are on the tape as well", done.stderr)
 
     def test_says_when_there_is_nothing_to_compare(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))

@@ -13,11 +13,13 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    ports     a Service for each pod, whose ports have no order (no bug)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
 import http.client
 import queue
+import random
 import sys
 import threading
 import time
@@ -293,6 +295,14 @@ class Verified(Blind):
                 self.drop(name)
 
 
+class Ports(Blind):
+    def added(self, pod):
+        ports = [{"name": "port-%d" % n, "port": n} for n in range(1, 7)]
+        random.shuffle(ports)
+        self.cluster.ask("POST", "/api/v1/namespaces/default/services", {"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": pod["metadata"]["name"]}, "spec": {"ports": ports}})
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -309,7 +319,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "ports": Ports, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

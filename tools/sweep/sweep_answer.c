@@ -140,7 +140,12 @@ static const char facts_sql[] =
 	" (SELECT min(time_ns)" STRIKES "),"
 	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
 	"  AND w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
-	"  AND r.verb IN ('get', 'list', 'watch'))";
+	"  AND r.verb IN ('get', 'list', 'watch')),"
+	" (SELECT count(DISTINCT w.resource || ' ' || w.apigroup || ' ' || coalesce(w.namespace, '') || ' ' || w.name)"
+	"  FROM writes AS w WHERE w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
+	"  AND w.resource NOT IN ('leases', 'events') AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup"
+	"   AND e.resource = w.resource AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name"
+	"   AND e.seq > w.seq AND e.type = 'ADDED'))";
 
 struct reading {
 	struct sweep_answer *to;
@@ -211,13 +216,48 @@ static void sort_members(cJSON *object)
 	free(members);
 }
 
+struct item {
+	cJSON *value;
+	char *text;
+};
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(((const struct item *)left)->text, ((const struct item *)right)->text);
+}
+
+/* Go's maps have no order, and many a program makes a list of one: the ports of a service, references to owners. */
+static void sort_items(cJSON *list)
+{
+	size_t count = (size_t)cJSON_GetArraySize(list);
+	struct item *items;
+
+	for (const cJSON *child = list->child; child; child = child->next) {
+		if (!cJSON_IsObject(child))
+			return;
+	}
+	items = xcalloc(count + 1, sizeof(*items));
+	for (size_t i = 0; i < count; i++) {
+		items[i].value = cJSON_DetachItemFromArray(list, 0);
+		items[i].text = cJSON_PrintUnformatted(items[i].value);
+	}
+	qsort(items, count, sizeof(*items), by_text);
+	for (size_t i = 0; i < count; i++) {
+		cJSON_AddItemToArray(list, items[i].value);
+		cJSON_free(items[i].text);
+	}
+	free(items);
+}
+
 /* json_tree_parse has limited the depth. */
 static void sort_tree(cJSON *tree)
 {
-	if (cJSON_IsObject(tree))
-		sort_members(tree);
 	for (cJSON *child = tree->child; child; child = child->next)
 		sort_tree(child);
+	if (cJSON_IsObject(tree))
+		sort_members(tree);
+	else if (cJSON_IsArray(tree))
+		sort_items(tree);
 }
 
 static void drop_trigger_time(cJSON *object)
@@ -273,9 +313,21 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
 	r->to->reads_back = v[13].integer;
+	r->to->made_too = (uint64_t)v[14].integer;
 	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
 		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;
+}
+
+/* Times go first: they must not decide about an order. */
+static char *content_of(const struct reading *r, const struct sql_value *v)
+{
+	char *text = slice_dup(v->bytes), *content;
+
+	hide_times(r, text);
+	content = normal_text(slice_of(text));
+	free(text);
+	return content;
 }
 
 static char *text_of(const struct sql_value *v)
@@ -287,20 +339,15 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 {
 	struct reading *r = context;
 	struct sweep_answer *to = r->to;
-	struct sweep_effect *e;
 
 	(void)count;
 	(void)err;
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
-	e = &to->effects[to->effect_count++];
-	*e = (struct sweep_effect){.key = text_of(&v[0]),
+	to->effects[to->effect_count++] = (struct sweep_effect){.key = text_of(&v[0]),
 		.resource = text_of(&v[1]),
-		.content = normal_text(v[2].bytes),
-		.own = v[4].type == SQL_TEXT ? normal_text(v[4].bytes) : NULL,
+		.content = content_of(r, &v[2]),
+		.own = v[4].type == SQL_TEXT ? content_of(r, &v[4]) : NULL,
 		.made_seq = v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
-	hide_times(r, e->content);
-	if (e->own)
-		hide_times(r, e->own);
 	return 0;
 }
 

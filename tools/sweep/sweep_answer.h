@@ -20,14 +20,15 @@ struct sweep_effect {
 struct sweep_answer {
 	enum sweep_end end;
 	int64_t exit_code;
-	uint64_t watches;             /* opened before the clock ran */
-	int64_t start_ns;             /* how long it took until it asked for something */
-	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
-	uint64_t delivered;           /* different events that watches were sent */
-	uint64_t absorbed;            /* writes that were not kept */
-	bool reads_back;              /* it asks for objects of a resource of which it has created some */
-	uint64_t hits;                /* what the first fault has struck */
-	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
+	uint64_t watches;   /* opened before the clock ran */
+	int64_t start_ns;   /* how long it took until it asked for something */
+	int64_t pause_ns;   /* the longest between two of its requests, leases and Events aside */
+	uint64_t delivered; /* different events that watches were sent */
+	uint64_t absorbed;  /* writes that were not kept */
+	bool reads_back;    /* it asks for objects of a resource of which it has created some */
+	uint64_t made_too;  /* of the objects that it has created, those that the tape makes later */
+	uint64_t hits;      /* what the first fault has struck */
+	int64_t trouble_ns; /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
@@ -61,6 +62,7 @@ struct sweep_measure {
 	bool counts_vary; /* they differ from run to run by themselves */
 	char **unsteady;  /* resources whose content differs from run to run by itself */
 	size_t unsteady_count;
+	bool is_own; /* ... in the runs of this measure, the second of which is kept */
 };
 
 /* The program's results without faults. */
@@ -106,6 +108,8 @@ size_t sweep_compare_pace(
 /* Takes note of what differs in content only, between two runs that should be alike. */
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other);
+/* What differs in runs of another kind may do so in these as well: chance does not always show. */
+void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other);
 void sweep_measure_release(struct sweep_measure *m);
 
 #endif

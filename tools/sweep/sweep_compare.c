@@ -243,6 +243,14 @@ static bool has_more(const struct sweep_answer *one, const struct sweep_answer *
 	return sweep_compare_counts(&ground, one, "", false, NULL) > 0;
 }
 
+static void add_unsteady(struct sweep_measure *m, const char *resource)
+{
+	if (is_unsteady(m, resource))
+		return;
+	m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
+	m->unsteady[m->unsteady_count++] = xstrdup(resource);
+}
+
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
@@ -250,11 +258,16 @@ void sweep_measure_learn(
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
-		if (strcmp(a->key, b->key) != 0 || has_same_content(a, b) || is_unsteady(m, a->resource))
-			continue;
-		m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
-		m->unsteady[m->unsteady_count++] = xstrdup(a->resource);
+		if (strcmp(a->key, b->key) == 0 && !has_same_content(a, b))
+			add_unsteady(m, a->resource);
 	}
+	m->is_own = m->unsteady_count > 0;
+}
+
+void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other)
+{
+	for (size_t i = 0; i < other->unsteady_count; i++)
+		add_unsteady(m, other->unsteady[i]);
 }
 
 void sweep_measure_release(struct sweep_measure *m)

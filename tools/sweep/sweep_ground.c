@@ -59,6 +59,14 @@ static void learn_causes(struct sweep_ground *ground, const struct sweep_answer 
 	ground->is_exact = true;
 }
 
+/* Whether the tape was recorded while the program ran. */
+static void learn_of_tape(struct sweep *s, const struct sweep_answer *answer)
+{
+	sweep_held_add(&s->runs.options.finalizers, &answer->finalizers);
+	if (answer->made_too > s->made_too)
+		s->made_too = answer->made_too;
+}
+
 /* The first of its kind is the answer; from any other is learned what differs by itself. */
 static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf *differences, struct err *err)
 {
@@ -71,8 +79,7 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 	if (rc)
 		return rc;
 	if (!slot->laid_over)
-		sweep_held_add(&s->runs.options.finalizers,
-			is_first ? &ground->answer.finalizers : &answer.finalizers);
+		learn_of_tape(s, is_first ? &ground->answer : &answer);
 	if (is_first) {
 		ground->is_exact = s->runs.options.lockstep_ns;
 		return 0;
@@ -412,10 +419,16 @@ static bool needs_all(const struct sweep *s)
 	return reads_back || s->runs.options.finalizers.count;
 }
 
-static void tell_of_finalizers(const struct sweep *s)
+static void tell_of_tape(const struct sweep *s)
 {
 	const struct text_list *held = &s->runs.options.finalizers;
 
+	if (s->made_too)
+		fprintf(stderr,
+			"kubetape sweep: %llu of the objects that the command makes are on the tape as well, which was "
+			"recorded while it ran: what differs may be the work of that time. Leave them out with "
+			"'kubetape cut --where'\n",
+			(unsigned long long)s->made_too);
 	for (size_t i = 0; i < held->count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
@@ -446,15 +459,19 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	struct buf differences;
 	int rc;
 
+	tell_of_tape(s);
 	if (!needs_writes(s) && !all)
 		return 0;
-	tell_of_finalizers(s);
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
 	if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s);
 	s->all_laid_over = s->laid_over.known && all;
+	if (s->laid_over.known) {
+		sweep_measure_add(&s->laid_over.measure, &s->plain.measure);
+		sweep_measure_add(&s->plain.measure, &s->laid_over.measure);
+	}
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }
