@@ -141,7 +141,7 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertGreaterEqual(max(places)[1], last["asked"])
         self.assertGreaterEqual(max(seq for write, seq in places if write == "create configmaps"), last["made"])
 
-    def test_a_list_of_objects_has_no_order(self):
+    def test_neither_the_order_of_a_list_of_objects_nor_the_version_of_a_reference_is_compared(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         report = self.end(self.begin("--settle", "1s", "--max", "2", command=[sys.executable, BLIND, "mended", "ports"]), 0)
         self.assertEqual((report["unsteady"], report["without"]["left"]), ([], 2))

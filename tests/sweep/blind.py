@@ -13,7 +13,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
-    ports     a Service for each pod, whose ports have no order (no bug)
+    ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -299,8 +299,9 @@ class Ports(Blind):
     def added(self, pod):
         ports = [{"name": "port-%d" % n, "port": n} for n in range(1, 7)]
         random.shuffle(ports)
-        self.cluster.ask("POST", "/api/v1/namespaces/default/services", {"apiVersion": "v1", "kind": "Service",
-            "metadata": {"name": pod["metadata"]["name"]}, "spec": {"ports": ports}})
+        target = {"kind": "Pod", "name": pod["metadata"]["name"], "resourceVersion": str(random.randrange(10 ** 6))}
+        self.cluster.ask("POST", "/api/v1/namespaces/default/endpoints", {"apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {"name": target["name"]}, "subsets": [{"addresses": [{"ip": "10.0.0.1", "targetRef": target}], "ports": ports}]})
 
 
 class Join(Blind):

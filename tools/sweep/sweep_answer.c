@@ -249,11 +249,14 @@ static void sort_items(cJSON *list)
 	free(items);
 }
 
-/* json_tree_parse has limited the depth. */
-static void sort_tree(cJSON *tree)
+/* json_tree_parse has limited the depth. References, such as a volume's claimRef, have a version as well, which says
+ * when the program looked. */
+static void normalize_tree(cJSON *tree)
 {
+	if (cJSON_IsObject(tree))
+		cJSON_DeleteItemFromObjectCaseSensitive(tree, "resourceVersion");
 	for (cJSON *child = tree->child; child; child = child->next)
-		sort_tree(child);
+		normalize_tree(child);
 	if (cJSON_IsObject(tree))
 		sort_members(tree);
 	else if (cJSON_IsArray(tree))
@@ -282,7 +285,7 @@ static char *normal_text(struct slice text)
 		return slice_dup(text);
 	buf_init(&out, LIMIT_DOCUMENT_BYTES);
 	drop_trigger_time(tree);
-	sort_tree(tree);
+	normalize_tree(tree);
 	result = json_tree_print(tree, &out, NULL) == 0 ? slice_dup(buf_slice(&out)) : slice_dup(text);
 	buf_release(&out);
 	cJSON_Delete(tree);
