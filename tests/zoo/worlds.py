@@ -381,7 +381,6 @@ def cron_jobs(w):
 
 def dead_pods(w):
     nodes = [node(w, f"node-{n}") for n in (1, 2, 3)]
-    held = {"finalizers": ["shop.example/held"]}
     moved, left, stuck = (pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}", where=f"node-{n}") for n in (1, 2, 3))
     w.change(moved, status={"phase": "Failed"})
     w.delete(moved)
@@ -397,7 +396,6 @@ def dead_pods(w):
     w.delete(lone)
     node(w, "node-1")
     pod(w, "web-4", {"app": "web"}, "10.1.0.7")
-    w.ask_to_end(w.add("Pod", "web-5", metadata=held, spec=pod_spec()))
 
 
 def moved_pods(w):
@@ -528,60 +526,68 @@ def attribute_classes(w):
     w.add("VolumeAttributesClass", "new", driverName="disk.example", parameters={"iops": "2000"})
 
 
+GPU = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example"}}]}}
+
+
+def shares(more=()):
+    """Of a pod that uses the claim `shared`."""
+    return pod_spec(nodeName="node-1", resourceClaims=[{"name": "shared", "resourceClaimName": "shared"}, *more])
+
+
+def allocated(*users, device="gpu-0"):
+    return {"allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example", "pool": "node-1", "device": device}]}},
+        "reservedFor": [{"resource": "pods", "name": user["metadata"]["name"], "uid": user["metadata"]["uid"]} for user in users]}
+
+
 def resource_claims(w):
-    request = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example"}}]}}
-    uses = {"nodeName": "node-1", "resourceClaims": [{"name": "shared", "resourceClaimName": "shared"}, {"name": "own", "resourceClaimTemplateName": "gpu"}]}
-
-    def allocated(*users):
-        return {"allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example", "pool": "node-1", "device": "gpu-0"}]}},
-            "reservedFor": [{"resource": "pods", "name": user["metadata"]["name"], "uid": user["metadata"]["uid"]} for user in users]}
-
-    w.add("ResourceClaimTemplate", "gpu", spec={"spec": request})
-    shared = w.add("ResourceClaim", "shared", spec=request)
-    user = w.add("Pod", "web-0", spec=pod_spec(**uses))
+    uses = shares([{"name": "own", "resourceClaimTemplateName": "gpu"}])
+    w.add("ResourceClaimTemplate", "gpu", spec={"spec": GPU})
+    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    user = w.add("Pod", "web-0", spec=uses)
     w.change(shared, status=allocated(user))
     w.delete(user)
-    again = w.add("Pod", "web-0", spec=pod_spec(**uses))
+    again = w.add("Pod", "web-0", spec=uses)
     w.change(shared, status=allocated(again))
-    other = w.add("Pod", "web-1", spec=pod_spec(**uses))
-    w.change(other, status={"phase": "Succeeded"})
-    w.delete(other)
-    w.ask_to_end(again)
+    w.change(shared, metadata={"labels": {"used": "yes"}})
+    w.delete(w.add("Pod", "web-1", spec=uses))
+    w.delete(again)
+    w.delete(shared)
+    w.add("Pod", "web-0", spec=uses)
+
+
+def finished_users(w):
+    """Two pods share a claim, and one is done."""
+    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    first, second = (w.add("Pod", name, spec=shares()) for name in ("web-0", "web-1"))
+    w.change(shared, status=allocated(first, second))
+    w.change(second, status={"phase": "Succeeded"})
 
 
 def tainted_devices(w):
-    request = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example"}}]}}
-    uses = {"nodeName": "node-1", "resourceClaims": [{"name": "shared", "resourceClaimName": "shared"}]}
     bad = [{"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": LONG_AGO}]
 
-    def devices(taints):
-        return [{"name": f"gpu-{n}", "taints": taints if n == 0 else []} for n in (0, 1)]
+    def devices(first, second):
+        return [{"name": "gpu-0", "taints": first}, {"name": "gpu-1", "taints": second}]
 
-    def allocated(user, device="gpu-0"):
-        return {"allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example", "pool": "node-1", "device": device}]}},
-            "reservedFor": [{"resource": "pods", "name": user["metadata"]["name"], "uid": user["metadata"]["uid"]}]}
-
-    free = {"allocation": None, "reservedFor": None}
-
-    def published(taints):
-        return w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices(taints),
+    def published(*taints):
+        return w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices(*taints),
             "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})
 
-    gpus = published([])
-    shared = w.add("ResourceClaim", "shared", spec=request)
-    user = w.add("Pod", "web-0", spec=pod_spec(**uses))
+    gpus = published([], [])
+    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    user = w.add("Pod", "web-0", spec=shares())
     w.change(shared, status=allocated(user))
+    w.change(gpus, spec={"devices": devices(bad, [])})
     w.delete(user)
-    again = w.add("Pod", "web-0", spec=pod_spec(**uses))
-    w.change(shared, status=free)
-    w.change(shared, status=allocated(again, "gpu-1"))
-    w.change(gpus, spec={"devices": devices(bad)})
-    w.delete(shared)
-    shared = w.add("ResourceClaim", "shared", spec=request)
-    w.change(shared, status=allocated(again))
+    w.change(shared, status={"allocation": None, "reservedFor": None})
+    again = w.add("Pod", "web-0", spec=shares())
+    w.change(shared, status=allocated(again, device="gpu-1"))
+    w.delete(again)
+    again = w.add("Pod", "web-0", spec=shares())
+    w.change(gpus, spec={"devices": devices([], bad)})
+    w.change(shared, status=allocated(again, device="gpu-1"))
     w.delete(gpus)
-    published([])
-    w.add("Pod", "web-1", spec=pod_spec(**uses))
+    published([], [])
 
 
 def address_ranges(w):
@@ -610,11 +616,12 @@ def policies(w):
         return {"failurePolicy": "Fail", "validations": [{"expression": f"object.spec.{field} > 1"}], "matchConstraints": {"resourceRules": [
             {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}]}}
 
-    first = w.add("ValidatingAdmissionPolicy", "first", spec=validates("replicas"))
+    first = w.add("ValidatingAdmissionPolicy", "first", metadata={"finalizers": ["shop.example/held"]}, spec=validates("replicas"))
     w.change(first, spec=validates("replica"))
     w.change(first, spec=validates("copies"))
+    w.ask_to_end(first)
     w.delete(first)
-    first = w.add("ValidatingAdmissionPolicy", "first", spec=validates("foo"))
+    first = w.add("ValidatingAdmissionPolicy", "first", spec=validates("replicas"))
     w.change(first, spec=validates("bar"))
     w.add("ValidatingAdmissionPolicy", "second", spec=validates("replicas"))
 
@@ -650,6 +657,9 @@ def families(w):
     w.ask_to_end(again, propagationPolicy="Foreground")
     w.delete(other)
     pod(w, "web-4", labels, "10.1.0.4", **owned_by(other))
+    kept = w.add("ReplicaSet", "kept", spec=spec)
+    pod(w, "web-5", labels, "10.1.0.5", **owned_by(kept))
+    w.ask_to_end(kept, propagationPolicy="Orphan")
 
 
 def waiting_pods(w):
