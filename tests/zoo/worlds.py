@@ -474,7 +474,7 @@ def disk(world, name, size="1Gi", **more):
         "hostPath": {"path": f"/srv/{name}"}, **more})
 
 
-def claim(world, name, size="1Gi", **more):
+def volume_claim(world, name, size="1Gi", **more):
     return world.add("PersistentVolumeClaim", name, spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "",
         "resources": {"requests": {"storage": size}}, **more})
 
@@ -493,11 +493,11 @@ def used_volumes(w):
 
 def bound_volumes(w):
     first = disk(w, "disk-1")
-    data = claim(w, "data")
+    data = volume_claim(w, "data")
     second = disk(w, "disk-2", "2Gi")
     w.ask_to_end(data)
     w.delete(data)
-    data = claim(w, "data")
+    data = volume_claim(w, "data")
     w.add("PersistentVolumeClaim", "logs", spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "disk-3",
         "resources": {"requests": {"storage": "1Gi"}}})
     disk(w, "disk-3", claimRef={"namespace": NAMESPACE, "name": "logs"})
@@ -506,7 +506,7 @@ def bound_volumes(w):
     disk(w, "disk-1")
     w.ask_to_end(second)
     w.delete(second)
-    claim(w, "more")
+    volume_claim(w, "more")
 
 
 def attribute_classes(w):
@@ -515,13 +515,13 @@ def attribute_classes(w):
             parameters={"iops": "1000"})
 
     fast, slow = (attributes(name) for name in ("fast", "slow"))
-    data = claim(w, "data", volumeAttributesClassName="fast")
+    data = volume_claim(w, "data", volumeAttributesClassName="fast")
     volume = disk(w, "disk-1", volumeAttributesClassName="slow", storageClassName="disks", csi={"driver": "disk.example", "volumeHandle": "1"}, hostPath=None)
     w.ask_to_end(fast)
     w.ask_to_end(slow)
     w.ask_to_end(data)
     w.delete(data)
-    claim(w, "data")
+    volume_claim(w, "data")
     w.delete(volume)
     w.add("VolumeAttributesClass", "new", driverName="disk.example", parameters={"iops": "2000"})
 
@@ -529,9 +529,9 @@ def attribute_classes(w):
 GPU = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example"}}]}}
 
 
-def shares(more=()):
-    """Of a pod that uses the claim `shared`."""
-    return pod_spec(nodeName="node-1", resourceClaims=[{"name": "shared", "resourceClaimName": "shared"}, *more])
+def shares(claim="shared", *more):
+    """Of a pod that uses that claim, and more of them."""
+    return pod_spec(nodeName="node-1", resourceClaims=[{"name": "shared", "resourceClaimName": claim}, *more])
 
 
 def allocated(*users, device="gpu-0"):
@@ -540,7 +540,7 @@ def allocated(*users, device="gpu-0"):
 
 
 def resource_claims(w):
-    uses = shares([{"name": "own", "resourceClaimTemplateName": "gpu"}])
+    uses = shares("shared", {"name": "own", "resourceClaimTemplateName": "gpu"})
     w.add("ResourceClaimTemplate", "gpu", spec={"spec": GPU})
     shared = w.add("ResourceClaim", "shared", spec=GPU)
     user = w.add("Pod", "web-0", spec=uses)
@@ -566,28 +566,23 @@ def finished_users(w):
 def tainted_devices(w):
     bad = [{"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": LONG_AGO}]
 
-    def devices(first, second):
-        return [{"name": "gpu-0", "taints": first}, {"name": "gpu-1", "taints": second}]
+    def devices(taints):
+        return [{"name": "gpu-0", "taints": taints}, {"name": "gpu-1"}]
 
-    def published(*taints):
-        return w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices(*taints),
-            "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})
-
-    gpus = published([], [])
+    gpus = w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices([]),
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})
     shared = w.add("ResourceClaim", "shared", spec=GPU)
     user = w.add("Pod", "web-0", spec=shares())
     w.change(shared, status=allocated(user))
-    w.change(gpus, spec={"devices": devices(bad, [])})
+    w.change(gpus, spec={"devices": devices(bad)})
     w.delete(user)
     w.change(shared, status={"allocation": None, "reservedFor": None})
-    again = w.add("Pod", "web-0", spec=shares())
-    w.change(shared, status=allocated(again, device="gpu-1"))
-    w.delete(again)
-    again = w.add("Pod", "web-0", spec=shares())
-    w.change(gpus, spec={"devices": devices([], bad)})
-    w.change(shared, status=allocated(again, device="gpu-1"))
-    w.delete(gpus)
-    published([], [])
+    w.change(shared, status=allocated(w.add("Pod", "web-1", spec=shares()), device="gpu-1"))
+    other = w.add("ResourceClaim", "other", spec=GPU)
+    user = w.add("Pod", "sum-0", spec=shares("other"))
+    w.change(other, status=allocated(user))
+    w.delete(user)
+    w.change(other, status=allocated(w.add("Pod", "sum-0", spec=shares("other"))))
 
 
 def address_ranges(w):
