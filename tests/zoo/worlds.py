@@ -564,25 +564,25 @@ def finished_users(w):
 
 
 def tainted_devices(w):
-    bad = [{"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": LONG_AGO}]
+    def devices(*bad):
+        taints = [{"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": LONG_AGO}]
+        return [{"name": f"gpu-{n}", "taints": taints if n in bad else []} for n in (0, 1, 2)]
 
-    def devices(taints):
-        return [{"name": "gpu-0", "taints": taints}, {"name": "gpu-1"}]
-
-    gpus = w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices([]),
+    gpus = w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices(),
         "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})
     shared = w.add("ResourceClaim", "shared", spec=GPU)
     user = w.add("Pod", "web-0", spec=shares())
     w.change(shared, status=allocated(user))
-    w.change(gpus, spec={"devices": devices(bad)})
+    w.change(gpus, spec={"devices": devices(0)})
     w.delete(user)
     w.change(shared, status={"allocation": None, "reservedFor": None})
     w.change(shared, status=allocated(w.add("Pod", "web-1", spec=shares()), device="gpu-1"))
     other = w.add("ResourceClaim", "other", spec=GPU)
     user = w.add("Pod", "sum-0", spec=shares("other"))
-    w.change(other, status=allocated(user))
+    w.change(other, status=allocated(user, device="gpu-2"))
     w.delete(user)
-    w.change(other, status=allocated(w.add("Pod", "sum-0", spec=shares("other"))))
+    w.change(gpus, spec={"devices": devices(0, 2)})
+    w.change(other, status=allocated(w.add("Pod", "sum-0", spec=shares("other")), device="gpu-2"))
 
 
 def address_ranges(w):
