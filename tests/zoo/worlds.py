@@ -382,10 +382,10 @@ def cron_jobs(w):
 def dead_pods(w):
     nodes = [node(w, f"node-{n}") for n in (1, 2, 3)]
     moved, left, stuck = (pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}", where=f"node-{n}") for n in (1, 2, 3))
+    lone = pod(w, "web-4", {"app": "web"}, "10.1.0.5")
     w.change(moved, status={"phase": "Failed"})
     w.delete(moved)
     pod(w, "web-1", {"app": "web"}, "10.1.0.4", where="node-2")
-    lone = pod(w, "web-4", {"app": "web"}, "10.1.0.5")
     w.delete(nodes[0])
     w.change(left, status={"phase": "Succeeded"})
     w.ask_to_end(stuck)
