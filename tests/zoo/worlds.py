@@ -428,6 +428,16 @@ def sick_nodes(w):
     w.change(nodes[2], spec={"unschedulable": True})
 
 
+def numbered_nodes(w):
+    first, second = (node(w, f"node-{n}") for n in (1, 2))
+    w.delete(second)
+    second = node(w, "node-2")
+    w.change(first, spec={"unschedulable": True})
+    w.delete(first)
+    node(w, "node-3")
+    w.change(second, spec={"unschedulable": True})
+
+
 def bootstrap_tokens(w):
     def token(name, expiration=FAR_AHEAD, signs="true"):
         return w.add("Secret", f"bootstrap-token-{name}", "kube-system", type="bootstrap.kubernetes.io/token", stringData={
