@@ -552,17 +552,15 @@ def allocated(*users, device="gpu-0"):
 def resource_claims(w):
     uses = shares("shared", {"name": "own", "resourceClaimTemplateName": "gpu"})
     w.add("ResourceClaimTemplate", "gpu", spec={"spec": GPU})
-    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    shared = w.add("ResourceClaim", "shared", metadata={"finalizers": ["resource.kubernetes.io/delete-protection"]}, spec=GPU)
     user = w.add("Pod", "web-0", spec=uses)
     w.change(shared, status=allocated(user))
     w.delete(user)
     again = w.add("Pod", "web-0", spec=uses)
     w.change(shared, status=allocated(again))
-    w.change(shared, metadata={"labels": {"used": "yes"}})
     w.delete(w.add("Pod", "web-1", spec=uses))
-    w.delete(again)
-    w.delete(shared)
-    w.add("Pod", "web-0", spec=uses)
+    w.add("Pod", "web-1", spec=uses)
+    w.ask_to_end(w.add("ResourceClaim", "spare", metadata={"finalizers": ["resource.kubernetes.io/delete-protection"]}, spec=GPU))
 
 
 def finished_users(w):
