@@ -453,8 +453,8 @@ def bootstrap_tokens(w):
     token("aaaaaa", signs="false")
     w.delete(info)
     w.add("ConfigMap", "cluster-info", "kube-public", data={"kubeconfig": "3"})
-    token("cccccc")
-    token("dddddd", LONG_AGO)
+    token("cccccc", LONG_AGO)
+    token("dddddd")
 
 
 def mirrored_endpoints(w):
@@ -663,6 +663,7 @@ def families(w):
     kept = w.add("ReplicaSet", "kept", spec=spec)
     pod(w, "web-5", labels, "10.1.0.5", **owned_by(kept))
     w.ask_to_end(kept, propagationPolicy="Orphan")
+    pod(w, "web-6", labels, "10.1.0.6")
 
 
 def waiting_pods(w):
