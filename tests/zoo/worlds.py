@@ -526,7 +526,8 @@ def attribute_classes(w):
 
     fast, slow = (attributes(name) for name in ("fast", "slow"))
     data = volume_claim(w, "data", volumeAttributesClassName="fast")
-    volume = disk(w, "disk-1", volumeAttributesClassName="slow", storageClassName="disks", csi={"driver": "disk.example", "volumeHandle": "1"}, hostPath=None)
+    volume = disk(w, "disk-1", volumeAttributesClassName="slow", storageClassName="disks", hostPath=None,
+        csi={"driver": "disk.example", "volumeHandle": "1"})
     w.ask_to_end(fast)
     w.ask_to_end(slow)
     w.ask_to_end(data)
@@ -598,7 +599,8 @@ def address_ranges(w):
         return w.add("ServiceCIDR", name, metadata={"finalizers": ["networking.k8s.io/service-cidr-finalizer"]}, spec={"cidrs": [cidr]})
 
     def address(ip):
-        return w.add("IPAddress", ip, metadata={"labels": {"ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io", "ipaddress.kubernetes.io/ip-family": "IPv4"}},
+        return w.add("IPAddress", ip, metadata={"labels": {
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io", "ipaddress.kubernetes.io/ip-family": "IPv4"}},
             spec={"parentRef": {"resource": "services", "namespace": NAMESPACE, "name": "web"}})
 
     small = allot("10.9.1.0/24", "small")
