@@ -5,33 +5,46 @@ have everything that a server gives them."""
 IMAGE = "registry.example/web:"
 NAMESPACE = "shop"
 LONG_AGO = "2026-01-01T00:00:00Z"
-CLUSTER_WIDE = ("ClusterRole", "MutatingWebhookConfiguration", "Namespace", "Node", "ValidatingWebhookConfiguration")
+FAR_AHEAD = "2099-01-01T00:00:00Z"
+CLUSTER_WIDE = ("ClusterRole", "IPAddress", "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "ResourceSlice", "ServiceCIDR",
+    "ValidatingAdmissionPolicy", "ValidatingWebhookConfiguration", "VolumeAttributesClass")
 # kind: where its collection is
 FOLDERS = {
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles"),
     "ConfigMap": ("/api/v1", "configmaps"),
+    "CronJob": ("/apis/batch/v1", "cronjobs"),
     "DaemonSet": ("/apis/apps/v1", "daemonsets"),
     "DaskCluster": ("/apis/kubernetes.dask.org/v1", "daskclusters"),
     "DaskJob": ("/apis/kubernetes.dask.org/v1", "daskjobs"),
     "DaskWorkerGroup": ("/apis/kubernetes.dask.org/v1", "daskworkergroups"),
     "Deployment": ("/apis/apps/v1", "deployments"),
+    "Endpoints": ("/api/v1", "endpoints"),
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
+    "IPAddress": ("/apis/networking.k8s.io/v1", "ipaddresses"),
     "Job": ("/apis/batch/v1", "jobs"),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
     "Namespace": ("/api/v1", "namespaces"),
     "Node": ("/api/v1", "nodes"),
+    "PersistentVolume": ("/api/v1", "persistentvolumes"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
     "Pod": ("/api/v1", "pods"),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
     "RabbitmqCluster": ("/apis/rabbitmq.com/v1beta1", "rabbitmqclusters"),
     "RayCluster": ("/apis/ray.io/v1", "rayclusters"),
     "ReplicaSet": ("/apis/apps/v1", "replicasets"),
+    "ReplicationController": ("/api/v1", "replicationcontrollers"),
+    "ResourceClaim": ("/apis/resource.k8s.io/v1", "resourceclaims"),
+    "ResourceClaimTemplate": ("/apis/resource.k8s.io/v1", "resourceclaimtemplates"),
     "ResourceQuota": ("/api/v1", "resourcequotas"),
+    "ResourceSlice": ("/apis/resource.k8s.io/v1", "resourceslices"),
     "Secret": ("/api/v1", "secrets"),
     "Service": ("/api/v1", "services"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "ServiceCIDR": ("/apis/networking.k8s.io/v1", "servicecidrs"),
     "StatefulSet": ("/apis/apps/v1", "statefulsets"),
+    "ValidatingAdmissionPolicy": ("/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies"),
     "ValidatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations"),
+    "VolumeAttributesClass": ("/apis/storage.k8s.io/v1", "volumeattributesclasses"),
 }
 
 
@@ -70,9 +83,9 @@ class World:
         self.hurries = False
         return made
 
-    def ask_to_end(self, thing):
+    def ask_to_end(self, thing, **how):
         """Of what its node or a finalizer holds."""
-        self._take(thing, self._ask("DELETE", thing["path"], {}))
+        self._take(thing, self._ask("DELETE", thing["path"], how))
         self._note("MODIFIED", thing)
 
     def delete(self, thing):
@@ -322,6 +335,337 @@ def ephemeral_volumes(w):
     w.delete(user)
     w.add("Pod", "web-0", spec=pod_spec(**uses))
     w.add("Pod", "web-1", spec=pod_spec(**uses))
+
+
+def replication_controllers(w):
+    labels = {"app": "web"}
+    spec = {"replicas": 3, "selector": labels, "template": template(labels)}
+    web = w.add("ReplicationController", "web", spec=spec)
+    orphan = pod(w, "web-orphan", labels, "10.1.0.1")
+    w.change(web, spec={"replicas": 2})
+    w.change(orphan, metadata={"labels": {"app": "other"}})
+    w.change(web, spec={"replicas": 4})
+    w.delete(orphan)
+    owned = pod(w, "web-owned", labels, "10.1.0.2", **owned_by(web))
+    w.change(owned, status={"phase": "Failed"})
+    w.delete(owned)
+    w.delete(web)
+    w.add("ReplicationController", "web", spec={**spec, "replicas": 1})
+
+
+def cron_jobs(w):
+    runs = {"template": template({"app": "sum"}, restartPolicy="Never")}
+    spec = {"schedule": "0 0 1 1 *", "suspend": True, "successfulJobsHistoryLimit": 2, "jobTemplate": {"spec": runs}}
+
+    def by_hand(name, hour=None):
+        """As `kubectl create job --from` does it; done at that hour."""
+        job = w.add("Job", name, metadata=owned_by(sums), spec=runs)
+        if hour is not None:
+            at = LONG_AGO.replace("T00", f"T{hour:02}")
+            w.change(job, status={"startTime": at, "completionTime": at, "succeeded": 1, "conditions": [
+                {"type": kind, "status": "True", "lastTransitionTime": at} for kind in ("SuccessCriteriaMet", "Complete")]})
+        return job
+
+    sums = w.add("CronJob", "sums", spec=spec)
+    w.change(sums, status={"lastScheduleTime": "2024-06-01T00:00:00Z"})
+    first = by_hand("sums-a", 1)
+    by_hand("sums-b", 2)
+    w.delete(first)
+    by_hand("sums-a")
+    w.change(sums, spec={"successfulJobsHistoryLimit": 1})
+    w.change(sums, spec={"suspend": False})
+    w.delete(sums)
+    sums = w.add("CronJob", "sums", spec={**spec, "suspend": False})
+    by_hand("sums-c", 3)
+
+
+def dead_pods(w):
+    nodes = [node(w, f"node-{n}") for n in (1, 2, 3)]
+    moved, left, stuck = (pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}", where=f"node-{n}") for n in (1, 2, 3))
+    lone = pod(w, "web-4", {"app": "web"}, "10.1.0.5")
+    w.change(moved, status={"phase": "Failed"})
+    w.delete(moved)
+    pod(w, "web-1", {"app": "web"}, "10.1.0.4", where="node-2")
+    w.delete(nodes[0])
+    w.change(left, status={"phase": "Succeeded"})
+    w.ask_to_end(stuck)
+    w.change(nodes[2], status={"conditions": [{"type": "Ready", "status": "False"}]})
+    w.change(nodes[2], spec={"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]})
+    w.delete(stuck)
+    pod(w, "web-3", {"app": "web"}, "10.1.0.6", where="node-2")
+    w.delete(lone)
+    node(w, "node-1")
+    pod(w, "web-4", {"app": "web"}, "10.1.0.7")
+
+
+def moved_pods(w):
+    bad = {"taints": [{"key": "broken", "value": "yes", "effect": "NoExecute"}]}
+    nodes = [node(w, f"node-{n}") for n in (1, 2)]
+    moved = pod(w, "web-0", {"app": "web"}, "10.1.0.1", where="node-1")
+    pod(w, "web-1", {"app": "web"}, "10.1.0.2", where="node-1")
+    w.delete(moved)
+    pod(w, "web-0", {"app": "web"}, "10.1.0.3", where="node-2")
+    w.change(nodes[0], spec=bad)
+    pod(w, "web-2", {"app": "web"}, "10.1.0.4", where="node-1")
+    w.change(nodes[0], spec={"taints": None})
+
+
+def sick_nodes(w):
+    def ready(status):
+        return {"conditions": [{"type": "Ready", "status": status, "lastHeartbeatTime": LONG_AGO, "lastTransitionTime": LONG_AGO}]}
+
+    nodes = [node(w, f"node-{n}") for n in (1, 2, 3)]
+    pods = [pod(w, f"web-{n}", {"app": "web"}, f"10.1.0.{n}", where=f"node-{n}") for n in (1, 2)]
+    w.change(nodes[0], spec={"unschedulable": True})
+    w.change(nodes[1], status=ready("False"))
+    w.change(nodes[0], spec={"unschedulable": False})
+    w.delete(pods[1])
+    pod(w, "web-2", {"app": "web"}, "10.1.0.3")
+    w.change(nodes[1], status=ready("True"))
+    w.change(nodes[0], status=ready("Unknown"))
+    w.delete(nodes[0])
+    node(w, "node-1")
+    w.change(nodes[2], spec={"unschedulable": True})
+
+
+def numbered_nodes(w):
+    first, second = (node(w, f"node-{n}") for n in (1, 2))
+    w.delete(second)
+    second = node(w, "node-2")
+    w.change(first, spec={"unschedulable": True})
+    w.delete(first)
+    node(w, "node-3")
+    w.change(second, spec={"unschedulable": True})
+
+
+def bootstrap_tokens(w):
+    def token(name, expiration=FAR_AHEAD, signs="true"):
+        return w.add("Secret", f"bootstrap-token-{name}", "kube-system", type="bootstrap.kubernetes.io/token", stringData={
+            "token-id": name, "token-secret": name + "0123456789", "expiration": expiration, "usage-bootstrap-signing": signs})
+
+    info = w.add("ConfigMap", "cluster-info", "kube-public", data={"kubeconfig": "1"})
+    first = token("aaaaaa")
+    second = token("bbbbbb")
+    w.change(info, data={"kubeconfig": "2"})
+    w.change(second, stringData={"usage-bootstrap-signing": "false"})
+    w.change(second, stringData={"usage-bootstrap-signing": "true", "expiration": LONG_AGO})
+    w.delete(first)
+    token("aaaaaa", signs="false")
+    w.delete(info)
+    w.add("ConfigMap", "cluster-info", "kube-public", data={"kubeconfig": "3"})
+    token("cccccc", LONG_AGO)
+    token("dddddd")
+
+
+def mirrored_endpoints(w):
+    ports = [{"name": "http", "port": 80}]
+
+    def at(*ips):
+        return {"subsets": [{"addresses": [{"ip": ip} for ip in ips], "ports": ports}]}
+
+    web = w.add("Service", "web", spec={"ports": ports})
+    ends = w.add("Endpoints", "web", **at("10.1.0.1", "10.1.0.2"))
+    w.change(ends, **at("10.1.0.1"))
+    w.change(ends, metadata={"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}})
+    w.change(ends, metadata={"labels": {"endpointslice.kubernetes.io/skip-mirror": None}})
+    w.delete(ends)
+    ends = w.add("Endpoints", "web", **at("10.1.0.3"))
+    w.change(web, spec={"selector": {"app": "web"}})
+    w.change(web, spec={"selector": None})
+    w.delete(ends)  # the API server would delete it with the service
+    w.delete(web)
+    w.add("Service", "web", spec={"ports": ports})
+    ends = w.add("Endpoints", "web", **at("10.1.0.4"))
+    w.change(ends, subsets=[{"addresses": [{"ip": "10.1.0.4"}], "ports": [{"name": "http", "port": 90}]}])
+
+
+def disk(world, name, size="1Gi", **more):
+    return world.add("PersistentVolume", name, spec={"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": f"/srv/{name}"}, **more})
+
+
+def volume_claim(world, name, size="1Gi", **more):
+    return world.add("PersistentVolumeClaim", name, spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "",
+        "resources": {"requests": {"storage": size}}, **more})
+
+
+def used_volumes(w):
+    for _ in range(2):
+        first = disk(w, "disk-1")
+        w.change(first, status={"phase": "Bound"})
+        w.ask_to_end(first)
+        w.change(first, status={"phase": "Released"})
+        w.delete(first)
+    second = disk(w, "disk-2")
+    w.change(second, metadata={"finalizers": None})
+    w.ask_to_end(disk(w, "disk-1"))
+
+
+def bound_volumes(w):
+    first = disk(w, "disk-1")
+    data = volume_claim(w, "data")
+    second = disk(w, "disk-2", "2Gi")
+    w.ask_to_end(data)
+    w.delete(data)
+    data = volume_claim(w, "data")
+    w.add("PersistentVolumeClaim", "logs", spec={"accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "disk-3",
+        "resources": {"requests": {"storage": "1Gi"}}})
+    disk(w, "disk-3", claimRef={"namespace": NAMESPACE, "name": "logs"})
+    w.ask_to_end(first)
+    w.delete(first)
+    disk(w, "disk-1")
+    w.ask_to_end(second)
+    w.delete(second)
+    volume_claim(w, "more")
+
+
+def attribute_classes(w):
+    def attributes(name):
+        return w.add("VolumeAttributesClass", name, metadata={"finalizers": ["kubernetes.io/vac-protection"]}, driverName="disk.example",
+            parameters={"iops": "1000"})
+
+    fast, slow = (attributes(name) for name in ("fast", "slow"))
+    data = volume_claim(w, "data", volumeAttributesClassName="fast")
+    volume = disk(w, "disk-1", volumeAttributesClassName="slow", storageClassName="disks", hostPath=None,
+        csi={"driver": "disk.example", "volumeHandle": "1"})
+    w.ask_to_end(fast)
+    w.ask_to_end(slow)
+    w.ask_to_end(data)
+    w.delete(data)
+    volume_claim(w, "data")
+    w.delete(volume)
+    w.add("VolumeAttributesClass", "new", driverName="disk.example", parameters={"iops": "2000"})
+
+
+GPU = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example"}}]}}
+
+
+def shares(claim="shared", *more):
+    """Of a pod that uses that claim, and more of them."""
+    return pod_spec(nodeName="node-1", resourceClaims=[{"name": "shared", "resourceClaimName": claim}, *more])
+
+
+def allocated(*users, device="gpu-0"):
+    return {"allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example", "pool": "node-1", "device": device}]}},
+        "reservedFor": [{"resource": "pods", "name": user["metadata"]["name"], "uid": user["metadata"]["uid"]} for user in users]}
+
+
+def resource_claims(w):
+    uses = shares("shared", {"name": "own", "resourceClaimTemplateName": "gpu"})
+    w.add("ResourceClaimTemplate", "gpu", spec={"spec": GPU})
+    shared = w.add("ResourceClaim", "shared", metadata={"finalizers": ["resource.kubernetes.io/delete-protection"]}, spec=GPU)
+    user = w.add("Pod", "web-0", spec=uses)
+    w.change(shared, status=allocated(user))
+    w.delete(user)
+    again = w.add("Pod", "web-0", spec=uses)
+    w.change(shared, status=allocated(again))
+    w.delete(w.add("Pod", "web-1", spec=uses))
+    w.add("Pod", "web-1", spec=uses)
+    w.ask_to_end(w.add("ResourceClaim", "spare", metadata={"finalizers": ["resource.kubernetes.io/delete-protection"]}, spec=GPU))
+
+
+def finished_users(w):
+    """Two pods share a claim, and one is done."""
+    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    first, second = (w.add("Pod", name, spec=shares()) for name in ("web-0", "web-1"))
+    w.change(shared, status=allocated(first, second))
+    w.change(second, status={"phase": "Succeeded"})
+
+
+def tainted_devices(w):
+    def devices(*bad):
+        taints = [{"key": "broken", "value": "yes", "effect": "NoExecute", "timeAdded": LONG_AGO}]
+        return [{"name": f"gpu-{n}", "taints": taints if n in bad else []} for n in (0, 1, 2)]
+
+    gpus = w.add("ResourceSlice", "gpus", spec={"driver": "gpu.example", "nodeName": "node-1", "devices": devices(),
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1}})
+    shared = w.add("ResourceClaim", "shared", spec=GPU)
+    user = w.add("Pod", "web-0", spec=shares())
+    w.change(shared, status=allocated(user))
+    w.change(gpus, spec={"devices": devices(0)})
+    w.delete(user)
+    w.change(shared, status={"allocation": None, "reservedFor": None})
+    w.change(shared, status=allocated(w.add("Pod", "web-1", spec=shares()), device="gpu-1"))
+    other = w.add("ResourceClaim", "other", spec=GPU)
+    user = w.add("Pod", "sum-0", spec=shares("other"))
+    w.change(other, status=allocated(user, device="gpu-2"))
+    w.delete(user)
+    w.change(gpus, spec={"devices": devices(0, 2)})
+    w.change(other, status=allocated(w.add("Pod", "sum-0", spec=shares("other")), device="gpu-2"))
+
+
+def address_ranges(w):
+    def allot(cidr, name):
+        return w.add("ServiceCIDR", name, metadata={"finalizers": ["networking.k8s.io/service-cidr-finalizer"]}, spec={"cidrs": [cidr]})
+
+    def address(ip):
+        return w.add("IPAddress", ip, metadata={"labels": {
+            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io", "ipaddress.kubernetes.io/ip-family": "IPv4"}},
+            spec={"parentRef": {"resource": "services", "namespace": NAMESPACE, "name": "web"}})
+
+    small = allot("10.9.1.0/24", "small")
+    large = allot("10.8.0.0/16", "large")
+    used = address("10.9.1.7")
+    w.ask_to_end(small)
+    w.delete(large)
+    large = allot("10.9.0.0/16", "large")
+    w.delete(small)
+    small = allot("10.7.1.0/24", "small")
+    w.ask_to_end(large)
+    w.delete(used)
+    w.ask_to_end(small)
+
+
+def policies(w):
+    def validates(field):
+        return {"failurePolicy": "Fail", "validations": [{"expression": f"object.spec.{field} > 1"}], "matchConstraints": {"resourceRules": [
+            {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}]}}
+
+    first = w.add("ValidatingAdmissionPolicy", "first", metadata={"finalizers": ["shop.example/held"]}, spec=validates("replicas"))
+    w.change(first, spec=validates("replica"))
+    w.change(first, spec=validates("copies"))
+    w.ask_to_end(first)
+    w.delete(first)
+    first = w.add("ValidatingAdmissionPolicy", "first", spec=validates("replicas"))
+    w.change(first, spec=validates("bar"))
+    w.add("ValidatingAdmissionPolicy", "second", spec=validates("replicas"))
+
+
+def legacy_tokens(w):
+    def token(name, account="robot"):
+        return w.add("Secret", name, metadata={"annotations": {"kubernetes.io/service-account.name": account}}, type="kubernetes.io/service-account-token")
+
+    robot = w.add("ServiceAccount", "robot")
+    first = token("robot-a")
+    second = token("robot-b")
+    w.change(robot, secrets=[{"name": "robot-a"}, {"name": "robot-b"}])
+    w.delete(first)
+    w.change(second, data={"ca.crt": "b2xk"})
+    w.delete(robot)
+    w.add("ServiceAccount", "robot")
+    token("robot-a")
+    token("ghost-a", "ghost")
+
+
+def families(w):
+    """Owners and what they own, of two levels."""
+    labels = {"app": "web"}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template(labels)}
+    first, other = (w.add("ReplicaSet", name, spec=spec) for name in ("web", "other"))
+    pod(w, "web-1", labels, "10.1.0.1", **owned_by(first))
+    shared = pod(w, "web-2", labels, "10.1.0.2", ownerReferences=[
+        {**owned_by(first)["ownerReferences"][0], "controller": False}, {**owned_by(other)["ownerReferences"][0], "controller": False}])
+    w.add("ConfigMap", "colour", metadata=owned_by(shared), data={"colour": "blue"})
+    w.delete(first)
+    again = w.add("ReplicaSet", "web", spec=spec)
+    pod(w, "web-3", labels, "10.1.0.3", **owned_by(again))
+    w.ask_to_end(again, propagationPolicy="Foreground")
+    w.delete(other)
+    pod(w, "web-4", labels, "10.1.0.4", **owned_by(other))
+    kept = w.add("ReplicaSet", "kept", spec=spec)
+    pod(w, "web-5", labels, "10.1.0.5", **owned_by(kept))
+    w.ask_to_end(kept, propagationPolicy="Orphan")
+    pod(w, "web-6", labels, "10.1.0.6")
 
 
 def waiting_pods(w):
