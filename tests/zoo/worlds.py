@@ -16,6 +16,8 @@ FOLDERS = {
     "DaskWorkerGroup": ("/apis/kubernetes.dask.org/v1", "daskworkergroups"),
     "Deployment": ("/apis/apps/v1", "deployments"),
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
+    "FlinkDeployment": ("/apis/flink.apache.org/v1beta1", "flinkdeployments"),
+    "FlinkSessionJob": ("/apis/flink.apache.org/v1beta1", "flinksessionjobs"),
     "Job": ("/apis/batch/v1", "jobs"),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
     "Namespace": ("/api/v1", "namespaces"),
@@ -463,3 +465,28 @@ def clusters(w):
     w.add("DaskJob", "totals", spec={"cluster": {"spec": spec(1)}, "job": {"spec": pod_spec()}})
     w.change(runner, status={"phase": "Running"})
     w.change(runner, status={"phase": "Succeeded"})
+
+
+def flinks(w):
+    held = {"finalizers": ["flinkdeployments.flink.apache.org/finalizer"]}
+
+    def spec(slots="1", **job):
+        # Unless it is given, the number of a job is drawn at random.
+        conf = {"taskmanager.numberOfTaskSlots": slots, **({"$internal.pipeline.job-id": "0" * 31 + "1"} if job else {})}
+        part = {"resource": {"cpu": 1, "memory": "1024m"}}
+        return {"image": "flink:1.17", "flinkVersion": "v1_17", "serviceAccount": "flink", "flinkConfiguration": conf, "jobManager": part,
+            "taskManager": part, **({"job": {"jarURI": "local:///opt/flink/sums.jar", "upgradeMode": "stateless", **job}} if job else {})}
+
+    sums = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
+    desk = w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
+    w.change(sums, spec=spec(parallelism=2))
+    w.change(desk, spec=spec("2"))
+    w.change(sums, spec={"job": {"state": "suspended"}})
+    w.change(sums, spec={"job": {"state": "running"}})
+    w.ask_to_end(desk)
+    w.delete(desk)
+    w.ask_to_end(sums)
+    w.delete(sums)
+    again = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
+    w.change(again, spec=spec("2", parallelism=1))
+    w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
