@@ -471,11 +471,13 @@ def flinks(w):
     held = {"finalizers": ["flinkdeployments.flink.apache.org/finalizer"]}
 
     def spec(slots="1", mode="native", **job):
-        # Unless it is given, the number of a job is drawn at random.
-        conf = {"taskmanager.numberOfTaskSlots": slots, **({"$internal.pipeline.job-id": "0" * 31 + "1"} if job else {})}
-        part = {"replicas": 1, "resource": {"cpu": 1, "memory": "1024m"}}
-        return {"image": "flink:1.17", "flinkVersion": "v1_17", "mode": mode, "serviceAccount": "flink", "flinkConfiguration": conf,
-            "jobManager": part, "taskManager": part, **({"job": {"jarURI": "local:///opt/flink/sums.jar", "upgradeMode": "stateless", **job}} if job else {})}
+        conf, part = {"taskmanager.numberOfTaskSlots": slots}, {"resource": {"cpu": 1, "memory": "1024m"}}
+        cluster = {"image": "flink:1.17", "flinkVersion": "v1_17", "mode": mode, "serviceAccount": "flink", "flinkConfiguration": conf,
+            "jobManager": part, "taskManager": part if job else {**part, "replicas": 1}}
+        if job:
+            conf["$internal.pipeline.job-id"] = "0" * 31 + "1"  # otherwise drawn at random
+            cluster["job"] = {"jarURI": "local:///opt/flink/sums.jar", "upgradeMode": "stateless", **job}
+        return cluster
 
     w.add("FlinkDeployment", "yard", metadata=held, spec=spec(mode="standalone"))
     sums = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
