@@ -55,6 +55,9 @@ DASK = Custom("dask_kubernetes",
     [f"operator/deployment/helm/dask-kubernetes-operator/crds/dask{what}.yaml" for what in ("autoscaler", "cluster", "job", "workergroup")],
     "kubernetes.dask.org", "v1", [("daskautoscalers", "DaskAutoscaler"), ("daskclusters", "DaskCluster"), ("daskjobs", "DaskJob"),
         ("daskworkergroups", "DaskWorkerGroup")])
+FLINK = Custom("flink-kubernetes-operator-api",
+    [f"META-INF/fabric8/{plural}.flink.apache.org-v1.yml" for plural in ("flinkdeployments", "flinksessionjobs")],
+    "flink.apache.org", "v1beta1", [("flinkdeployments", "FlinkDeployment"), ("flinksessionjobs", "FlinkSessionJob")])
 RAY_ALONE = ("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false")
 NONE = Custom("", [], "", "", [])
 

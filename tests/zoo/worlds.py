@@ -20,6 +20,8 @@ FOLDERS = {
     "Deployment": ("/apis/apps/v1", "deployments"),
     "Endpoints": ("/api/v1", "endpoints"),
     "EndpointSlice": ("/apis/discovery.k8s.io/v1", "endpointslices"),
+    "FlinkDeployment": ("/apis/flink.apache.org/v1beta1", "flinkdeployments"),
+    "FlinkSessionJob": ("/apis/flink.apache.org/v1beta1", "flinksessionjobs"),
     "IPAddress": ("/apis/networking.k8s.io/v1", "ipaddresses"),
     "Job": ("/apis/batch/v1", "jobs"),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
@@ -807,3 +809,31 @@ def clusters(w):
     w.add("DaskJob", "totals", spec={"cluster": {"spec": spec(1)}, "job": {"spec": pod_spec()}})
     w.change(runner, status={"phase": "Running"})
     w.change(runner, status={"phase": "Succeeded"})
+
+
+def flinks(w):
+    held = {"finalizers": ["flinkdeployments.flink.apache.org/finalizer"]}
+
+    def spec(slots="1", mode="native", **job):
+        conf, part = {"taskmanager.numberOfTaskSlots": slots}, {"resource": {"cpu": 1, "memory": "1024m"}}
+        cluster = {"image": "flink:1.17", "flinkVersion": "v1_17", "mode": mode, "serviceAccount": "flink", "flinkConfiguration": conf,
+            "jobManager": part, "taskManager": part if job else {**part, "replicas": 1}}
+        if job:
+            conf["$internal.pipeline.job-id"] = "0" * 31 + "1"  # otherwise drawn at random
+            cluster["job"] = {"jarURI": "local:///opt/flink/sums.jar", "upgradeMode": "stateless", **job}
+        return cluster
+
+    w.add("FlinkDeployment", "yard", metadata=held, spec=spec(mode="standalone"))
+    sums = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
+    desk = w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
+    w.change(sums, spec=spec(parallelism=2))
+    w.change(desk, spec=spec("2"))
+    w.change(sums, spec={"job": {"state": "suspended"}})
+    w.change(sums, spec={"job": {"state": "running"}})
+    w.ask_to_end(desk)
+    w.delete(desk)
+    w.ask_to_end(sums)
+    w.delete(sums)
+    again = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
+    w.change(again, spec=spec("2", parallelism=1))
+    w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
