@@ -59,6 +59,13 @@ static void learn_causes(struct sweep_ground *ground, const struct sweep_answer 
 	ground->is_exact = true;
 }
 
+/* Side by side, programs start more slowly. */
+static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
+{
+	if (answer->start_ns > s->start_ns)
+		s->start_ns = answer->start_ns;
+}
+
 /* Whether the tape was recorded while the program ran. */
 static void learn_of_tape(struct sweep *s, const struct sweep_answer *answer)
 {
@@ -78,6 +85,7 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 
 	if (rc)
 		return rc;
+	learn_of_start(s, is_first ? &ground->answer : &answer);
 	if (!slot->laid_over)
 		learn_of_tape(s, is_first ? &ground->answer : &answer);
 	if (is_first) {
