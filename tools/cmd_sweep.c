@@ -73,6 +73,9 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct sweep_values, wait_watchers), "N",
 		"start the clock when N watches are open (0: at once); determined by a run unless given"},
 	TRIED_WRITE_ROW(TRIED_AT),
+	{OPTION_CHOICE, 0, "hold-finalizers", offsetof(struct sweep_values, hold), "found|none",
+		"finalizers that the command takes away, and the tape as well: leave them to the command (default), "
+		"or to the tape"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
 		"collect dependents of owners that the program has deleted, as with 'replay'"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
@@ -177,6 +180,8 @@ static char *make_anew(const struct sweep *s)
 	text = end_line(add_flag(text, "kill", v->kill), s);
 	if (v->probe)
 		text = add_option(text, "probe", v->probe);
+	if (v->hold)
+		text = add_option(text, "hold-finalizers", v->hold);
 	for (size_t i = 0; i < v->invariants.count; i++)
 		text = add_option(text, "invariant", v->invariants.items[i]);
 	return text;

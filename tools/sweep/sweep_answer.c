@@ -119,7 +119,7 @@ static const char counts_sql[] =
 
 #define STRIKES                                                                                              \
 	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \
-	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))"
+	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow', 'http', 'refuse')))"
 
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"

@@ -38,6 +38,24 @@ int sweep_words_check(const char *words, struct err *err)
 	return rc;
 }
 
+static void add_request(struct fault_texts *to, const char *word)
+{
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items[to->count++] = xstrdup(word);
+}
+
+/* A watch that is away is no outage: reads by name and writes are answered, so that a program can act on what it does not
+ * know to be old. */
+static void leave_other_requests(struct fault_rule *rule)
+{
+	struct fault_texts *to = &rule->where.requests;
+
+	if (to->count || rule->during.act != FAULT_HTTP)
+		return;
+	add_request(to, "list");
+	add_request(to, "watch");
+}
+
 static int make_gap(
 	const struct sweep_position *p, const char *words, struct fault_rule *ret, struct err *err)
 {
@@ -56,6 +74,8 @@ static int make_gap(
 		rule.for_events = 0;
 		rule.for_ns = p->for_ns;
 	}
+	if (p->pattern == SWEEP_UNOBSERVED && p->kind != SWEEP_DOWNTIME)
+		leave_other_requests(&rule);
 	if (!rule.hold_ns && fault_ends_streams(rule.what.act) && rule.what.act != FAULT_STALL)
 		rule.hold_ns = HOLD_NS;
 	*ret = rule;
@@ -73,6 +93,7 @@ static int make_pause(const struct sweep_position *p, struct fault_rule *ret, st
 	free(spec);
 	if (rc)
 		return rc;
+	leave_other_requests(ret);
 	ret->what.act = FAULT_NOTHING;
 	ret->optional = true; /* nobody need ask meanwhile */
 	free(ret->name);

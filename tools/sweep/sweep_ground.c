@@ -69,7 +69,8 @@ static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
 /* Whether the tape was recorded while the program ran. */
 static void learn_of_tape(struct sweep *s, const struct sweep_answer *answer)
 {
-	sweep_held_add(&s->runs.options.finalizers, &answer->finalizers);
+	if (!s->v->hold || strcmp(s->v->hold, "none") != 0)
+		sweep_held_add(&s->runs.options.finalizers, &answer->finalizers);
 	if (answer->made_too > s->made_too)
 		s->made_too = answer->made_too;
 }
