@@ -3,6 +3,7 @@
 
 #include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 
 #include <stdlib.h>
@@ -16,25 +17,45 @@ static bool is_to_hold(const struct api *api, const char *name)
 	return false;
 }
 
-static bool has_one_to_hold(const struct api *api, const cJSON *object)
-{
-	const cJSON *item;
+/* ---- before an event ---- */
 
-	cJSON_ArrayForEach(item, json_tree_at(object, "metadata", "finalizers", NULL))
-	{
-		if (cJSON_IsString(item) && is_to_hold(api, item->valuestring))
-			return true;
-	}
-	return false;
+static bool has_member(struct slice object, const char *path)
+{
+	struct slice found;
+
+	return json_get(object, path, &found, NULL) > 0;
 }
 
-/* Any event may be the one that takes it away; most objects have none. */
-static bool mentions_one(const struct api *api, struct slice object)
+static bool has_finalizer(struct slice object, const char *name)
 {
-	for (size_t i = 0; i < api->held_finalizer_count; i++) {
+	char *quoted = xasprintf("\"%s\"", name);
+	struct slice list;
+	bool has = json_get(object, "metadata.finalizers", &list, NULL) > 0 &&
+		   memmem(list.ptr, list.len, quoted, strlen(quoted));
+
+	free(quoted);
+	return has;
+}
+
+static bool has_other_uid(struct slice a, struct slice b)
+{
+	struct object_meta of_a, of_b;
+
+	return json_scan_object(a, &of_a, NULL) == 0 && json_scan_object(b, &of_b, NULL) == 0 &&
+	       !slice_equal(of_a.uid, of_b.uid);
+}
+
+/* Whether the event takes one away from the object as it is shown, or the object itself. */
+static bool takes_one_away(const struct api *api, struct slice shown, const struct change *c)
+{
+	bool is_end = c->type == EVENT_DELETED || has_other_uid(shown, c->object);
+	bool is_ending = is_end || has_member(shown, "metadata.deletionTimestamp") ||
+			 has_member(c->object, "metadata.deletionTimestamp");
+
+	for (size_t i = 0; is_ending && i < api->held_finalizer_count; i++) {
 		const char *name = api->held_finalizers[i];
 
-		if (memmem(object.ptr, object.len, name, strlen(name)))
+		if (has_finalizer(shown, name) && (is_end || !has_finalizer(c->object, name)))
 			return true;
 	}
 	return false;
@@ -47,7 +68,7 @@ static void adopt(struct api *api, const struct collection *of, const struct cha
 	struct err err;
 
 	own_write_begin(&o, api, in, VERB_UPDATE, c->namespace, c->name);
-	if (own_write_is_allowed(&o) && has_one_to_hold(api, o.w.old) &&
+	if (own_write_is_allowed(&o) &&
 		world_adopt(api->world, in, c->namespace, c->name, slice_of(OWN_PART_NONE), &err))
 		log_warn("%s of %s is not held: %s", o.w.name, in->resource.resource, err.text);
 	own_write_end(&o);
@@ -64,9 +85,11 @@ void finalizer_hold_before(struct api *api, const struct collection *in, const s
 		return;
 	if (world_object(api->world, l->seq, &object, &err))
 		log_warn("%s", err.text);
-	else if (mentions_one(api, object))
+	else if (takes_one_away(api, object, c))
 		adopt(api, in, c);
 }
+
+/* ---- when it has come ---- */
 
 void finalizer_hold_keep(struct write *w)
 {

@@ -318,6 +318,12 @@ class HeldFinalizers(Following):
             self.step(3)
             self.assertEqual([brief(e)[:2] for e in watch.take(2)], [("MODIFIED", "a"), ("MODIFIED", "b")])
 
+    def test_until_it_is_to_be_deleted_the_tapes_own_versions_are_shown(self):
+        self.hold((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 230, data={"k": "2"}), finalizers=["x/y"])), (CONFIGMAPS, "MODIFIED", self.ending(240, "x/y")))
+        self.step(2)
+        meta = self.get(MAP)[1]["metadata"]
+        self.assertEqual((meta["resourceVersion"], meta["finalizers"]), ("240", ["x/y"]))
+
     def test_what_the_tape_deletes_without_asking_first_is_asked(self):
         self.hold((CONFIGMAPS, "DELETED", with_meta(obj(CONFIGMAPS, "a", 203), finalizers=["x/y", "tape/z"])))
         self.step()
