@@ -16,6 +16,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("cli"
 
 from replays import KUBETAPE  # noqa: E402
 from test_sweep import Ending, Story  # noqa: E402
+from test_sweep_patterns import Held  # noqa: E402
 
 # The program, and what of it is tried, as its tests do.
 PROGRAMS = {
@@ -28,10 +29,11 @@ PROGRAMS = {
     "owner": ("blind.py", ["--patterns", "stale"]),
     "again": ("blind.py", ["--patterns", "writes"]),
     "count": ("blind.py", ["--patterns", "echo", "--speed", "4"]),
-    "verified": ("blind.py", ["--patterns", "coalesced", "--speed", "4"]),
+    "verified": ("blind.py", ["--patterns", "coalesced", "--lockstep", "300ms"]),
     "join": ("blind.py", ["--patterns", "slow"]),
+    "cleaner": ("blind.py", []),
 }
-ON_ENDING = ("failed", "selected")
+STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held}  # of the others, Story
 LOOPS = 4 * os.cpu_count()
 MAX = 12  # places of a sweep
 
@@ -50,7 +52,7 @@ def swept(tape, folder, name):
 def judge(tapes, folder, name, rounds):
     guilty = 0
     for i in range(rounds):
-        code, found = swept(tapes[name in ON_ENDING], os.path.join(folder, "%s-%d" % (name, i)), name)
+        code, found = swept(tapes[STORIES.get(name, Story)], os.path.join(folder, "%s-%d" % (name, i)), name)
         guilty += code != 0
         for line in found:
             print("    round %d, exit code %d: %s" % (i + 1, code, line))
@@ -63,7 +65,7 @@ def main():
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            tapes = [story(["web-0", "web-1", "web-2"]).write(os.path.join(folder, story.__name__ + ".tape")) for story in (Story, Ending)]
+            tapes = {story: story(["web-0", "web-1", "web-2"]).write(os.path.join(folder, story.__name__ + ".tape")) for story in (Story, Ending, Held)}
             guilty = [judge(tapes, folder, name, rounds) for name in sys.argv[2:] or PROGRAMS]
     finally:
         for loop in loops:
