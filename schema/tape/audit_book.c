@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BOOK_NAME            "audit.sqlite"
@@ -18,6 +19,8 @@
 #define BOOK_APPLICATION_ID  0x4b544155 /* "KTAU" */
 #define BOOK_VERSION         1
 #define BOOK_BUSY_TIMEOUT_MS 5000
+#define MAKING_LOOKS         100
+#define MAKING_LOOK_NS       20000000
 
 #define ACTOR_TABLE                                                                                          \
 	"CREATE TABLE actor(id INTEGER PRIMARY KEY, user TEXT, impersonated_user TEXT, user_agent TEXT, "    \
@@ -278,15 +281,27 @@ static int book_open(char *path, bool for_writing, struct audit_book **ret, stru
 	return rc;
 }
 
+/* One that is just being made is empty for a moment. One that stays so is not a book. */
+static void await_content(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = MAKING_LOOK_NS};
+	struct stat st;
+
+	for (int i = 0; i < MAKING_LOOKS && stat(path, &st) == 0 && st.st_size == 0; i++)
+		nanosleep(&pause, NULL);
+}
+
 int audit_book_open(const char *tape_path, struct audit_book **ret, struct err *err)
 {
 	char *path = audit_book_path(tape_path);
 
 	*ret = NULL;
-	if (access(path, F_OK) == 0)
-		return book_open(path, false, ret, err);
-	free(path);
-	return 0;
+	if (access(path, F_OK)) {
+		free(path);
+		return 0;
+	}
+	await_content(path);
+	return book_open(path, false, ret, err);
 }
 
 int audit_book_create(const char *tape_path, struct audit_book **ret, struct err *err)

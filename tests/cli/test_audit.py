@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "wire"))
 from audit_log import managed, request, write_log
@@ -318,6 +319,22 @@ class Copies(Audit):
             text = f.read()
         for word in (b"alice", b"mallory", b"10.1.2.3"):
             self.assertNotIn(word, text)
+
+    def test_a_book_that_is_just_being_made_is_waited_for_and_one_that_stays_empty_is_none(self):
+        book, made = self.tape + "/audit.sqlite", self.tape + "/made"
+        known = self.who()
+        os.rename(book, made)
+        open(book, "w").close()
+        reader = subprocess.Popen([KUBETAPE, "query", self.tape, "SELECT rv, user, verb FROM audit ORDER BY seq", "--format", "json"],
+            stdout=subprocess.PIPE, text=True)
+        wait_for(lambda: Path(f"/proc/{reader.pid}/stat").read_text(encoding="ascii").split()[2] == "S", "the reader to wait")
+        os.rename(made, book)
+        rows = json.loads(reader.communicate()[0])
+        self.assertEqual(([(r["rv"], r["user"], r["verb"]) for r in rows], reader.returncode), (known, 0))
+        os.truncate(book, 0)
+        done = self.run_tape("query", self.tape, "SELECT user FROM audit")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is no audit book", done.stderr)
 
     def test_verify_finds_a_changed_claim(self):
         with sqlite3.connect(self.tape + "/audit.sqlite") as db:
