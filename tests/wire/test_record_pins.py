@@ -108,7 +108,7 @@ class Pins(RecordTest):
                 recording = self.record_pins("--pin-after", "0s", "--pin-every", "0s", "--pin-hook", address + path)
                 self.crash(f"bad-{len(posted)}", namespace="shop")
                 wait_for(lambda: "pinned '" in recording.stderr, "a pin")
-                self.assertEqual(recording.stop(), 0)
+                self.assertEqual(recording.stop(), 0, recording.stderr)
             server.shutdown()
         (path, kind, body), (_, _, other) = posted
         facts, second = json.loads(body), json.loads(other)
