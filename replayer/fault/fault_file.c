@@ -158,8 +158,7 @@ static int add_text(const struct reader *r, struct slice value, const char *word
 		free(text);
 		return rc;
 	}
-	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
-	to->items[to->count++] = text;
+	fault_texts_add(to, text);
 	return 0;
 }
 

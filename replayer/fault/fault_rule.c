@@ -9,6 +9,12 @@
 
 #define RESTART_HOLD_NS (30 * NS_PER_S) /* the clock waits for a program to be back */
 
+void fault_texts_add(struct fault_texts *to, char *text)
+{
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items[to->count++] = text;
+}
+
 static void release_texts(struct fault_texts *t)
 {
 	for (size_t i = 0; i < t->count; i++)

@@ -171,6 +171,9 @@ void fault_kind_of_write_release(struct fault_kind_of_write *w);
  * names a rule without a name. ERR_USAGE. */
 int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err) MUST_CHECK;
 
+/* Takes the text over. */
+void fault_texts_add(struct fault_texts *to, char *text);
+
 /* Whether it leaves nothing out. */
 bool fault_where_is_all(const struct fault_where *w);
 

@@ -182,15 +182,13 @@ static int read_write(struct spec *s, const char *word)
 
 static int read_requests(struct spec *s, const char *word)
 {
-	struct fault_texts *to = &s->rule.where.requests;
 	const char *value = value_of(word, "requests");
 
 	if (!value)
 		return 0;
 	if (fault_word_index(FAULT_REQUEST_WORDS, slice_of(value)) < 0)
 		return bad(s, word, "one of " FAULT_REQUEST_WORDS " after '='");
-	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
-	to->items[to->count++] = xstrdup(value);
+	fault_texts_add(&s->rule.where.requests, xstrdup(value));
 	return 1;
 }
 
@@ -252,8 +250,7 @@ static int read_resource(struct spec *s, const char *word)
 		if (strcmp(to->items[i], word) == 0)
 			return twice(s, word);
 	}
-	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
-	to->items[to->count++] = xstrdup(word);
+	fault_texts_add(to, xstrdup(word));
 	return 1;
 }
 

@@ -38,12 +38,6 @@ int sweep_words_check(const char *words, struct err *err)
 	return rc;
 }
 
-static void add_request(struct fault_texts *to, const char *word)
-{
-	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
-	to->items[to->count++] = xstrdup(word);
-}
-
 /* A watch that is away is no outage: reads by name and writes are answered, so that a program can act on what it does not
  * know to be old. */
 static void leave_other_requests(struct fault_rule *rule)
@@ -52,8 +46,8 @@ static void leave_other_requests(struct fault_rule *rule)
 
 	if (to->count || rule->during.act != FAULT_HTTP)
 		return;
-	add_request(to, "list");
-	add_request(to, "watch");
+	fault_texts_add(to, xstrdup("list"));
+	fault_texts_add(to, xstrdup("watch"));
 }
 
 static int make_gap(
