@@ -140,6 +140,14 @@ struct change *change_renumbered(const struct change *c, uint64_t rv)
 	return made;
 }
 
+bool change_is_of(const struct change *c, struct slice object)
+{
+	struct object_meta changed, other;
+
+	return json_scan_object(c->object, &changed, NULL) == 0 &&
+	       json_scan_object(object, &other, NULL) == 0 && slice_equal(changed.uid, other.uid);
+}
+
 struct event change_event(const struct change *c)
 {
 	struct object_meta meta = {0};

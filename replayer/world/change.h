@@ -56,6 +56,9 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 /* The same change with another version, also in its object. The caller owns the reference. */
 struct change *change_renumbered(const struct change *c, uint64_t rv);
 
+/* Whether it is a change of that object, and not of another one of its name: by UID. */
+bool change_is_of(const struct change *c, struct slice object);
+
 /* The change as an event of the tape; facts from its object are left out if that cannot be read. Borrows from
  * the change. */
 struct event change_event(const struct change *c);

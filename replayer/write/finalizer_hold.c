@@ -37,18 +37,10 @@ static bool has_finalizer(struct slice object, const char *name)
 	return has;
 }
 
-static bool has_other_uid(struct slice a, struct slice b)
-{
-	struct object_meta of_a, of_b;
-
-	return json_scan_object(a, &of_a, NULL) == 0 && json_scan_object(b, &of_b, NULL) == 0 &&
-	       !slice_equal(of_a.uid, of_b.uid);
-}
-
 /* Whether the event takes one away from the object as it is shown, or the object itself. */
 static bool takes_one_away(const struct api *api, struct slice shown, const struct change *c)
 {
-	bool is_end = c->type == EVENT_DELETED || has_other_uid(shown, c->object);
+	bool is_end = c->type == EVENT_DELETED || !change_is_of(c, shown);
 	bool is_ending = is_end || has_member(shown, "metadata.deletionTimestamp") ||
 			 has_member(c->object, "metadata.deletionTimestamp");
 

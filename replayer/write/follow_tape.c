@@ -4,7 +4,6 @@
 #include "replayer/write/finalizer_hold.h"
 #include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
-#include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 
 #include <stdlib.h>
@@ -32,14 +31,6 @@ static const struct overlay_version *last_version(
 	const struct overlay_version *v = overlay_find(api->world->overlay, l->seq);
 
 	return v && v->part.len ? v : NULL;
-}
-
-static bool is_same(struct slice a, struct slice b)
-{
-	struct object_meta of_a, of_b;
-
-	return json_scan_object(a, &of_a, NULL) == 0 && json_scan_object(b, &of_b, NULL) == 0 &&
-	       slice_equal(of_a.uid, of_b.uid);
 }
 
 static void tell_unwritten(const struct write *w, int rc)
@@ -95,17 +86,6 @@ static void lay_under(struct write *w, cJSON *said)
 
 /* ---- it is gone ---- */
 
-/* Whether programs wrote that finalizer. */
-static bool is_programs(const struct own_part *part, const char *finalizer)
-{
-	const cJSON *list = json_tree_at(part->fields, "f:metadata", "f:finalizers", NULL);
-	char *step = xasprintf("v:\"%s\"", finalizer);
-	bool is = field_set_below(list, step) != NULL;
-
-	free(step);
-	return is;
-}
-
 /* Takes away what the tape itself ended with. */
 static void drop_tapes_finalizers(const struct write *w, const cJSON *last, cJSON *object)
 {
@@ -117,7 +97,7 @@ static void drop_tapes_finalizers(const struct write *w, const cJSON *last, cJSO
 	{
 		const char *name = cJSON_IsString(item) ? item->valuestring : "";
 
-		if (write_has_finalizer(last, name) && !is_programs(&part, name))
+		if (write_has_finalizer(last, name) && !own_part_has_finalizer(&part, name))
 			write_drop_finalizer(object, name);
 	}
 	own_part_release(&part);
@@ -156,8 +136,8 @@ static bool end_followed(struct write *w, const cJSON *last)
 
 /* ---- another one has its name ---- */
 
-/* An earlier object that has not ended was deleted in a gap of the recording. Returns whether that one is held, so that
- * nobody sees the other yet. */
+/* The recording missed that the earlier object was deleted. Returns whether that one is held: then nobody sees its
+ * successor yet. */
 static bool replace_followed(struct write *w, cJSON *said)
 {
 	if (w->old && (own_part_is_ending(w->part) || end_followed(w, w->old)))
@@ -205,7 +185,7 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	follow_begin(&o, api, in, c);
 	if (!o.w.part)
 		o.w.part = slice_dup(v->part);
-	same = is_same(c->object, blob_body(v->object));
+	same = change_is_of(c, blob_body(v->object));
 	is_held = follow_change(&o.w, c, same, said);
 	cJSON_Delete(said);
 	own_write_end(&o);

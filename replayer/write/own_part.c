@@ -56,11 +56,16 @@ char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct 
 	return part_print(part);
 }
 
+static char *finalizer_step(const char *finalizer)
+{
+	return xasprintf("v:\"%s\"", finalizer);
+}
+
 char *own_part_hold(const char *text, const char *finalizer)
 {
 	cJSON *part = part_parse(text), *fields = json_tree_object(part, "fields");
 	cJSON *list = json_tree_object(json_tree_object(fields, "f:metadata"), "f:finalizers");
-	char *step = xasprintf("v:\"%s\"", finalizer);
+	char *step = finalizer_step(finalizer);
 
 	json_tree_set(list, step, cJSON_CreateObject());
 	free(step);
@@ -241,6 +246,16 @@ void own_part_read(const char *text, const cJSON *object, const cJSON *said, str
 	ret->managers = join_managers(part, object, said, ret->fields);
 	leave_members(ret->fields);
 	cJSON_Delete(part);
+}
+
+bool own_part_has_finalizer(const struct own_part *p, const char *finalizer)
+{
+	const cJSON *list = json_tree_at(p->fields, "f:metadata", "f:finalizers", NULL);
+	char *step = finalizer_step(finalizer);
+	bool has = field_set_below(list, step) != NULL;
+
+	free(step);
+	return has;
 }
 
 void own_part_release(struct own_part *p)

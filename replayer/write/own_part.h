@@ -15,7 +15,7 @@
 char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct field_type type,
 	const char *manager, const char *subresource);
 
-/* That finalizer counts as written by programs, whoever wrote it. The caller frees. */
+/* From now on that finalizer counts as written by programs, even if it is the tape's. The caller frees. */
 char *own_part_hold(const char *text, const char *finalizer);
 
 /* The tape has asked for the object's end, whatever still holds it here: once it is gone, another one of that name
@@ -34,6 +34,9 @@ struct own_part {
  * then. */
 void own_part_read(const char *text, const cJSON *object, const cJSON *said, struct own_part *ret);
 void own_part_release(struct own_part *p);
+
+/* Whether programs wrote that finalizer. */
+bool own_part_has_finalizer(const struct own_part *p, const char *finalizer);
 
 /* Makes of `said` the object that results. */
 void own_part_lay_over(const struct own_part *p, const cJSON *object, cJSON *said, struct field_type type);
