@@ -7,7 +7,6 @@
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
-#include "tools/sweep/sweep_held.h"
 #include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_place.h"
 
@@ -154,7 +153,7 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 				second = {.number = 2, .laid_over = laid_over};
 	char *golden = sweep_run_file(&s->runs, &first, "run"),
 	     *also = sweep_run_file(&s->runs, &second, "run");
-	const struct text_list *held = &s->runs.options.finalizers;
+	const struct text_list *held = &s->runs.options.recorded.finalizers;
 	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
 
 	for (size_t i = 0; laid_over && i < held->count; i++)
@@ -393,7 +392,7 @@ static void sweep_release(struct sweep *s)
 	free(s->tries);
 	free(s->runs.folder);
 	free(s->runs.watches);
-	sweep_held_release(&s->runs.options.finalizers);
+	sweep_recorded_release(&s->runs.options.recorded);
 }
 
 /* Every replay would guess the same, and hundreds of them would say so. */

@@ -12,7 +12,6 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/run/run_schema.h"
-#include "tools/sweep/sweep_held.h"
 #include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
@@ -140,12 +139,7 @@ static const char facts_sql[] =
 	" (SELECT min(time_ns)" STRIKES "),"
 	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
 	"  AND w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
-	"  AND r.verb IN ('get', 'list', 'watch')),"
-	" (SELECT count(DISTINCT w.resource || ' ' || w.apigroup || ' ' || coalesce(w.namespace, '') || ' ' || w.name)"
-	"  FROM writes AS w WHERE w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
-	"  AND w.resource NOT IN ('leases', 'events') AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup"
-	"   AND e.resource = w.resource AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name"
-	"   AND e.seq > w.seq AND e.type = 'ADDED'))";
+	"  AND r.verb IN ('get', 'list', 'watch'))";
 
 struct reading {
 	struct sweep_answer *to;
@@ -316,7 +310,6 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
 	r->to->reads_back = v[13].integer;
-	r->to->made_too = (uint64_t)v[14].integer;
 	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
 		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;
@@ -408,7 +401,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	if (rc == 0 && asked->invariants)
 		rc = sweep_health_read(s, asked->settle_ns, &answer.health, err);
 	if (rc == 0 && asked->without)
-		rc = sweep_held_read(s, &answer.finalizers, err);
+		rc = sweep_recorded_read(s, &answer.recorded, err);
 	sql_session_close(s);
 	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
@@ -439,7 +432,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->counts[i].content);
 	}
 	sweep_health_release(&a->health);
-	sweep_held_release(&a->finalizers);
+	sweep_recorded_release(&a->recorded);
 	free((void *)a->unseen.items);
 	free((void *)a->made_again.items);
 	free(a->counts);

@@ -5,6 +5,7 @@
 #include "schema/base/buf.h"
 #include "tools/cli/options.h"
 #include "tools/sweep/sweep_health.h"
+#include "tools/sweep/sweep_recorded.h"
 
 enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
 
@@ -20,15 +21,14 @@ struct sweep_effect {
 struct sweep_answer {
 	enum sweep_end end;
 	int64_t exit_code;
-	uint64_t watches;   /* opened before the clock ran */
-	int64_t start_ns;   /* how long it took until it asked for something */
-	int64_t pause_ns;   /* the longest between two of its requests, leases and Events aside */
-	uint64_t delivered; /* different events that watches were sent */
-	uint64_t absorbed;  /* writes that were not kept */
-	bool reads_back;    /* it asks for objects of a resource of which it has created some */
-	uint64_t made_too;  /* of the objects that it has created, those that the tape makes later */
-	uint64_t hits;      /* what the first fault has struck */
-	int64_t trouble_ns; /* from its first strike to the end of the run; 0: it struck nobody */
+	uint64_t watches;             /* opened before the clock ran */
+	int64_t start_ns;             /* how long it took until it asked for something */
+	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
+	uint64_t delivered;           /* different events that watches were sent */
+	uint64_t absorbed;            /* writes that were not kept */
+	bool reads_back;              /* it asks for objects of a resource of which it has created some */
+	uint64_t hits;                /* what the first fault has struck */
+	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
@@ -39,7 +39,7 @@ struct sweep_answer {
 	struct sweep_health health;  /* not asked for either, then */
 	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's */
 	struct text_list made_again; /* of sweep_absent.h: keys of counts */
-	struct text_list finalizers; /* of sweep_held.h, owned; not asked for unless without a fault */
+	struct sweep_recorded recorded; /* asked for without a fault only */
 };
 
 /* Further facts about a run. */
@@ -48,7 +48,7 @@ struct sweep_asked {
 	const char *log;
 	int64_t settle_ns; /* for which it was quiet at the end */
 	bool timed_out;
-	bool without; /* any fault: the tape's finalizers count */
+	bool without; /* a fault: the program's own work on the tape is looked for */
 };
 
 /* `run` may be of any replay. ERR_FAILED if it did not take place. The caller releases. */

@@ -36,7 +36,6 @@ struct sweep {
 	struct sweep_try *tries;
 	size_t try_count, found, jobs;
 	int64_t start_ns;  /* the longest that the program took to start */
-	uint64_t made_too; /* objects of the program that the tape makes as well */
 	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
 	size_t ended;      /* runs with faults */

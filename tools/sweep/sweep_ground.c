@@ -3,7 +3,6 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
-#include "tools/sweep/sweep_held.h"
 
 #include <stdlib.h>
 
@@ -66,13 +65,11 @@ static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
 		s->start_ns = answer->start_ns;
 }
 
-/* Whether the tape was recorded while the program ran. */
 static void learn_of_tape(struct sweep *s, const struct sweep_answer *answer)
 {
-	if (!s->v->hold || strcmp(s->v->hold, "none") != 0)
-		sweep_held_add(&s->runs.options.finalizers, &answer->finalizers);
-	if (answer->made_too > s->made_too)
-		s->made_too = answer->made_too;
+	bool holds = !s->v->hold || strcmp(s->v->hold, "none") != 0;
+
+	sweep_recorded_add(&s->runs.options.recorded, &answer->recorded, holds);
 }
 
 /* The first of its kind is the answer; from any other is learned what differs by itself. */
@@ -81,33 +78,33 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 	const struct sweep_slot *slot = &s->runs.slot[at];
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	bool is_first = slot->number == 1 && !slot->paced;
-	struct sweep_answer answer;
-	int rc = sweep_run_read(&s->runs, at, is_first ? &ground->answer : &answer, err);
+	struct sweep_answer other, *answer = is_first ? &ground->answer : &other;
+	int rc = sweep_run_read(&s->runs, at, answer, err);
 
 	if (rc)
 		return rc;
-	learn_of_start(s, is_first ? &ground->answer : &answer);
+	learn_of_start(s, answer);
 	if (!slot->laid_over)
-		learn_of_tape(s, is_first ? &ground->answer : &answer);
+		learn_of_tape(s, answer);
 	if (is_first) {
 		ground->is_exact = s->runs.options.lockstep_ns;
 		return 0;
 	}
-	sweep_health_learn(&ground->answer.health, &answer.health);
+	sweep_health_learn(&ground->answer.health, &answer->health);
 	if (slot->number == 2) {
-		ground->pause_ns = answer.pause_ns; /* the first has waited for watches */
-		sweep_measure_learn(&ground->measure, &ground->answer, &answer);
+		ground->pause_ns = answer->pause_ns; /* the first has waited for watches */
+		sweep_measure_learn(&ground->measure, &ground->answer, answer);
 	}
-	if (compare_run(s, ground, slot, &answer, differences)) {
+	if (compare_run(s, ground, slot, answer, differences)) {
 		seen->differ++;
 		seen->first |= at == 0;
-		seen->early |= ground->answer.end == SWEEP_QUIET && answer.end == SWEEP_BY_ITSELF;
+		seen->early |= ground->answer.end == SWEEP_QUIET && answer->end == SWEEP_BY_ITSELF;
 	} else if (slot->paced) {
-		learn_causes(ground, &answer);
+		learn_causes(ground, answer);
 	} else if (slot->number != 2 || !ground->measure.unsteady_count) {
 		sweep_run_remove(&s->runs, slot); /* else it is needed later */
 	}
-	sweep_answer_release(&answer);
+	sweep_answer_release(answer);
 	return 0;
 }
 
@@ -425,24 +422,24 @@ static bool needs_all(const struct sweep *s)
 {
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
-	return reads_back || s->runs.options.finalizers.count;
+	return reads_back || s->runs.options.recorded.finalizers.count;
 }
 
 static void tell_of_tape(const struct sweep *s)
 {
-	const struct text_list *held = &s->runs.options.finalizers;
+	const struct sweep_recorded *r = &s->runs.options.recorded;
 
-	if (s->made_too)
+	if (r->made)
 		fprintf(stderr,
 			"kubetape sweep: %llu of the objects that the command makes are on the tape as well, which was "
 			"recorded while it ran: what differs may be the work of that time. Leave them out with "
 			"'kubetape cut --where'\n",
-			(unsigned long long)s->made_too);
-	for (size_t i = 0; i < held->count; i++)
+			(unsigned long long)r->made);
+	for (size_t i = 0; i < r->finalizers.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
 			"that to the command from now on\n",
-			held->items[i]);
+			r->finalizers.items[i]);
 }
 
 /* No run is laid over the tape. */

@@ -1,5 +1,5 @@
-/* sweep_held.c: see sweep_held.h. */
-#include "tools/sweep/sweep_held.h"
+/* sweep_recorded.c: see sweep_recorded.h. */
+#include "tools/sweep/sweep_recorded.h"
 
 #include <stdlib.h>
 
@@ -17,6 +17,13 @@ static const char taken_sql[] =
 	" SELECT DISTINCT f.value FROM shown, json_each(before, '$.metadata.finalizers') AS f WHERE f.value NOT IN"
 	"  (SELECT value FROM json_each(shown.object, '$.metadata.finalizers')) ORDER BY 1";
 
+static const char made_sql[] =
+	"SELECT count(DISTINCT w.resource || ' ' || w.apigroup || ' ' || coalesce(w.namespace, '') || ' ' || w.name)"
+	" FROM writes AS w WHERE w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
+	" AND w.resource NOT IN ('leases', 'events') AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup"
+	"  AND e.resource = w.resource AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name"
+	"  AND e.seq > w.seq AND e.type = 'ADDED')";
+
 static int on_finalizer(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	(void)count;
@@ -26,25 +33,37 @@ static int on_finalizer(void *context, const struct sql_value *v, size_t count, 
 	return 0;
 }
 
-int sweep_held_read(struct sql_session *s, struct text_list *to, struct err *err)
+static int on_made(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
-	const struct sql_sink sink = {.row = on_finalizer, .context = to};
-
-	return sql_session_run(s, slice_of(taken_sql), &sink, err);
+	(void)count;
+	(void)err;
+	*(uint64_t *)context = (uint64_t)v[0].integer;
+	return 0;
 }
 
-void sweep_held_add(struct text_list *to, const struct text_list *found)
+int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err)
 {
-	for (size_t i = 0; i < found->count; i++) {
-		if (!text_list_has(to, found->items[i]))
-			text_list_add(to, xstrdup(found->items[i]));
+	const struct sql_sink finalizers = {.row = on_finalizer, .context = &ret->finalizers};
+	const struct sql_sink made = {.row = on_made, .context = &ret->made};
+	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
+
+	return rc ? rc : sql_session_run(s, slice_of(made_sql), &made, err);
+}
+
+void sweep_recorded_add(struct sweep_recorded *r, const struct sweep_recorded *other, bool holds)
+{
+	for (size_t i = 0; holds && i < other->finalizers.count; i++) {
+		if (!text_list_has(&r->finalizers, other->finalizers.items[i]))
+			text_list_add(&r->finalizers, xstrdup(other->finalizers.items[i]));
 	}
+	if (other->made > r->made)
+		r->made = other->made;
 }
 
-void sweep_held_release(struct text_list *list)
+void sweep_recorded_release(struct sweep_recorded *r)
 {
-	for (size_t i = 0; i < list->count; i++)
-		free((char *)list->items[i]);
-	free((void *)list->items);
-	*list = (struct text_list){0};
+	for (size_t i = 0; i < r->finalizers.count; i++)
+		free((char *)r->finalizers.items[i]);
+	free((void *)r->finalizers.items);
+	*r = (struct sweep_recorded){0};
 }

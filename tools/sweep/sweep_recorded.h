@@ -1,19 +1,23 @@
 /*
- * sweep_held.h: finalizers that the program takes away, and that the tape takes away as well: it was recorded while
- * the program ran. In the runs that are compared the tape does not (replayer/write/finalizer_hold.h).
+ * sweep_recorded.h: the program's own work on the tape, which was recorded while it ran. In the runs that are compared
+ * the tape does not take the program's finalizers away (replayer/write/finalizer_hold.h).
  */
-#ifndef TOOLS_SWEEP_SWEEP_HELD_H
-#define TOOLS_SWEEP_SWEEP_HELD_H
+#ifndef TOOLS_SWEEP_SWEEP_RECORDED_H
+#define TOOLS_SWEEP_SWEEP_RECORDED_H
 
 #include "schema/sql/session.h"
 #include "tools/cli/options.h"
 
-/* Adds those of the session's run; the caller frees each, and the list. */
-int sweep_held_read(struct sql_session *s, struct text_list *to, struct err *err) MUST_CHECK;
+struct sweep_recorded {
+	struct text_list finalizers; /* owned: that both the program and the tape take away */
+	uint64_t made;               /* objects that the program has created and the tape makes later */
+};
 
-/* Adds copies of those that are not there yet. */
-void sweep_held_add(struct text_list *to, const struct text_list *found);
+/* Of the session's run, into an empty one; the caller releases, also after a failure. */
+int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err) MUST_CHECK;
+void sweep_recorded_release(struct sweep_recorded *r);
 
-void sweep_held_release(struct text_list *list);
+/* Adds what another run has shown; its finalizers only if they are to be held. */
+void sweep_recorded_add(struct sweep_recorded *r, const struct sweep_recorded *other, bool holds);
 
 #endif

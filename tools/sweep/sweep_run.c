@@ -172,8 +172,8 @@ static size_t add_choices(
 	n += add_value(to + n, "--lockstep", lockstep);
 	for (size_t i = 0; i < v->writes.count; i++)
 		n += add_value(to + n, "--write", v->writes.items[i]);
-	for (size_t i = 0; slot->laid_over && i < v->finalizers.count; i++)
-		n += add_value(to + n, "--hold-finalizer", v->finalizers.items[i]);
+	for (size_t i = 0; slot->laid_over && i < v->recorded.finalizers.count; i++)
+		n += add_value(to + n, "--hold-finalizer", v->recorded.finalizers.items[i]);
 	return n;
 }
 
@@ -221,8 +221,9 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 
 	while (v->child[child_count])
 		child_count++;
-	arguments = xcalloc(ARGUMENTS_MAX + 2 * (v->writes.count + v->finalizers.count) + child_count,
-		sizeof(*arguments));
+	arguments =
+		xcalloc(ARGUMENTS_MAX + 2 * (v->writes.count + v->recorded.finalizers.count) + child_count,
+			sizeof(*arguments));
 	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
 		arguments[count++] = fixed[i];
 	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, arguments + count);
