@@ -168,10 +168,9 @@ def deployments(w):
     w.add("Deployment", "web", spec={**spec, "replicas": 1})
 
 
-def replicasets(w):
-    labels = {"app": "web"}
-    spec = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template(labels)}
-    web = w.add("ReplicaSet", "web", spec=spec)
+def replicas(w, kind, labels, selector):
+    spec = {"replicas": 3, "selector": selector, "template": template(labels)}
+    web = w.add(kind, "web", spec=spec)
     orphan = pod(w, "web-orphan", labels, "10.1.0.1")
     w.change(web, spec={"replicas": 2})
     w.change(orphan, metadata={"labels": {"app": "other"}})
@@ -181,7 +180,15 @@ def replicasets(w):
     w.change(owned, status={"phase": "Failed"})
     w.delete(owned)
     w.delete(web)
-    w.add("ReplicaSet", "web", spec={**spec, "replicas": 1})
+    w.add(kind, "web", spec={**spec, "replicas": 1})
+
+
+def replicasets(w):
+    replicas(w, "ReplicaSet", {"app": "web"}, {"matchLabels": {"app": "web"}})
+
+
+def replication_controllers(w):
+    replicas(w, "ReplicationController", {"app": "web"}, {"app": "web"})
 
 
 def statefulsets(w):
@@ -337,22 +344,6 @@ def ephemeral_volumes(w):
     w.delete(user)
     w.add("Pod", "web-0", spec=pod_spec(**uses))
     w.add("Pod", "web-1", spec=pod_spec(**uses))
-
-
-def replication_controllers(w):
-    labels = {"app": "web"}
-    spec = {"replicas": 3, "selector": labels, "template": template(labels)}
-    web = w.add("ReplicationController", "web", spec=spec)
-    orphan = pod(w, "web-orphan", labels, "10.1.0.1")
-    w.change(web, spec={"replicas": 2})
-    w.change(orphan, metadata={"labels": {"app": "other"}})
-    w.change(web, spec={"replicas": 4})
-    w.delete(orphan)
-    owned = pod(w, "web-owned", labels, "10.1.0.2", **owned_by(web))
-    w.change(owned, status={"phase": "Failed"})
-    w.delete(owned)
-    w.delete(web)
-    w.add("ReplicationController", "web", spec={**spec, "replicas": 1})
 
 
 def cron_jobs(w):
