@@ -9,6 +9,7 @@
 #define DEFAULT_CACHE_BYTES (72u << 20) /* an extent and some: what an ordered scan touches */
 #define INDEX_CACHE_BYTES   (64u << 20)
 #define FEW_CACHE_BYTES     (4u << 20) /* for walks in the order of storage */
+#define OPEN_TRIES          10
 
 void reader_close_segment(struct tape *t, struct tape_segment *s)
 {
@@ -128,19 +129,33 @@ static struct tape *new_tape(void)
 	return t;
 }
 
-int tape_open(const char *path, struct tape **ret, struct err *err)
+static int open_once(const char *path, struct tape **ret, bool *ret_outrun, struct err *err)
 {
 	struct tape *t = new_tape();
 	int rc;
 
 	t->path = segment_tape_path(path);
 	rc = reader_load(t, err);
-	if (rc) {
-		tape_close(t);
-		return rc;
+	if (!rc) {
+		*ret = t;
+		return 0;
 	}
-	*ret = t;
-	return 0;
+	*ret_outrun = t->segment_count && segment_is_gone(t->path, &t->segments[0].file);
+	tape_close(t);
+	return rc;
+}
+
+/* Retention may take segments that were listed and not opened yet: what it left is the tape. */
+int tape_open(const char *path, struct tape **ret, struct err *err)
+{
+	bool outrun = true;
+	int rc = 0;
+
+	for (int i = 0; i < OPEN_TRIES && outrun; i++) {
+		outrun = false;
+		rc = open_once(path, ret, &outrun, err);
+	}
+	return rc;
 }
 
 int reader_open_segments(const struct segment_file *list, size_t count, struct tape **ret, struct err *err)

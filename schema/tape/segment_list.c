@@ -243,6 +243,19 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 	return 0;
 }
 
+bool segment_is_gone(const char *tape_path, const struct segment_file *file)
+{
+	struct segment_file *list;
+	size_t count;
+	bool gone;
+
+	if (access(file->path, F_OK) == 0 || segment_list(tape_path, &list, &count, NULL))
+		return false;
+	gone = count && list[0].number > file->number;
+	segment_list_free(list, count);
+	return gone;
+}
+
 struct file_sizes {
 	uint64_t bytes, allocated;
 };

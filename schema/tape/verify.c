@@ -304,20 +304,6 @@ static int page_progress(void *context, uint64_t bytes)
 	return verify_advance(c->v, more);
 }
 
-/* True when retention has taken the segment since the directory was read. */
-static bool is_gone(const struct verifier *v, const struct segment_file *file)
-{
-	struct segment_file *list;
-	size_t count;
-	bool gone;
-
-	if (access(file->path, F_OK) == 0 || segment_list(v->path, &list, &count, NULL))
-		return false;
-	gone = count && list[0].number > file->number;
-	segment_list_free(list, count);
-	return gone;
-}
-
 static void give_up(struct verifier *v, const struct err *why)
 {
 	v->unfetched = *why;
@@ -343,7 +329,7 @@ static bool check_pages(struct verifier *v)
 		memcpy(v->own, digest, sizeof(digest));
 	else if (is_unfetched(v, found))
 		give_up(v, &err);
-	else if (!v->stopped && !is_gone(v, v->file))
+	else if (!v->stopped && !segment_is_gone(v->path, v->file))
 		verify_report_file(v, "%s", err.text);
 	return found == 0;
 }
@@ -385,7 +371,7 @@ static sqlite3 *open_checked(struct verifier *v, struct segment_file *sealed)
 			return NULL;
 		rc = segment_open(v->file, false, &v->db, &err);
 	}
-	if (rc && !is_gone(v, v->file))
+	if (rc && !segment_is_gone(v->path, v->file))
 		verify_report_file(v, "%s", err.text);
 	return rc ? NULL : v->db;
 }
@@ -454,7 +440,7 @@ static void check_number(
 static void check_all(struct verifier *v, const struct segment_file *list, size_t count)
 {
 	for (size_t i = 0; i < count && !v->stopped; i++) {
-		if (is_gone(v, &list[i]))
+		if (segment_is_gone(v->path, &list[i]))
 			continue;
 		if (i && !v->is_first)
 			check_number(v, &list[i - 1], &list[i]);

@@ -1,6 +1,9 @@
 #include "schema/tape/audit_keep.h"
 #include "tests/unit/tape_model.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static int64_t fake_ns;
 
 static int64_t read_fake(void *context)
@@ -53,6 +56,36 @@ START_TEST(retention__by_size_removes_the_oldest_and_leaves_a_whole_tape)
 	tape_state_free(state);
 	tape_close(t);
 	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(retention__takes_no_tape_away_from_those_who_are_opening_it)
+{
+	struct tape_writer_options options = {
+		.extent_bytes = 100000, .segment_events = 5, .retention = {.max_bytes = 100000}};
+	struct tape_writer_stats stats;
+	uint64_t first, bytes;
+	struct model m;
+	struct tape_writer *w;
+	pid_t child;
+	int status;
+
+	model_init(&m, 5);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 10, 5);
+	tape_writer_abandon(w);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		w = model_open(&m, &options);
+		model_steps(&m, w, 1500, 5);
+		tape_writer_stats(w, &stats);
+		_exit(stats.removed_segments < 100);
+	}
+	while (waitpid(child, &status, WNOHANG) == 0)
+		count_segments(&m, &first, &bytes);
+	ck_assert_int_eq(status, 0);
 	model_release(&m);
 }
 END_TEST
@@ -211,6 +244,7 @@ START_TEST(retention__takes_along_what_the_audit_book_says_of_what_is_gone)
 END_TEST
 
 UNIT_MAIN("retention", retention__by_size_removes_the_oldest_and_leaves_a_whole_tape,
+	retention__takes_no_tape_away_from_those_who_are_opening_it,
 	retention__by_age_removes_what_was_sealed_too_long_ago,
 	retention__never_removes_the_newest_sealed_segment,
 	retention__keeps_what_may_not_go_unless_the_disk_is_short,
