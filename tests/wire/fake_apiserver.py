@@ -395,9 +395,11 @@ class FakeApiserver:
             self.listener.close()
             self.listener = None
 
-    def drop_connections(self):
-        with self.lock:
-            sockets = list(self.sockets)
+    def drop_connections(self, sockets=None):
+        """Resets them, all there are unless some are named."""
+        if sockets is None:
+            with self.lock:
+                sockets = list(self.sockets)
         for sock in sockets:
             try:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

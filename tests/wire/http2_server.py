@@ -154,7 +154,10 @@ class Http2Connection:
             self.windows[0] = INITIAL_WINDOW
             self.send(SETTINGS, 0, 0, struct.pack(">HI", MAX_CONCURRENT_STREAMS, self.api.max_streams))
             while head := self.read(9):
-                payload = self.read(int.from_bytes(head[:3], "big"))
+                length = int.from_bytes(head[:3], "big")
+                payload = self.read(length)
+                if len(payload) < length:
+                    return
                 self.take(inflater, head[3], head[4], int.from_bytes(head[5:], "big"), payload)
         finally:
             with self.room:
