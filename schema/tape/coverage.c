@@ -26,6 +26,7 @@ void coverage_free(struct coverage *c)
 	free(c->places);
 	free(c->ends);
 	free(c->stops);
+	steady_time_free(c->steady);
 	free(c);
 }
 

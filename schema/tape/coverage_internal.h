@@ -6,6 +6,7 @@
 #define SCHEMA_TAPE_COVERAGE_INTERNAL_H
 
 #include "schema/tape/coverage.h"
+#include "schema/tape/steady_time.h"
 
 #define NEVER INT64_MAX
 
@@ -26,7 +27,8 @@ struct coverage_stream {
 	int64_t listed_ns, last_mark_ns;
 	uint64_t last_watch; /* its connection */
 	int64_t watch_begin_ns;
-	int64_t watch_end_ns; /* NEVER: it still runs, or did when the tape broke off */
+	int64_t watch_end_ns;  /* NEVER: it still runs, or did when the tape broke off */
+	int64_t steady_end_ns; /* the same on the axis without steps */
 	const char *end_reason;
 };
 
@@ -38,7 +40,7 @@ struct gap_place {
 /* When a watch ended that its recorder ended. */
 struct watch_end {
 	uint64_t connection;
-	int64_t ns;
+	int64_t ns, steady_ns;
 };
 
 struct coverage {
@@ -49,9 +51,10 @@ struct coverage {
 	size_t gap_count, place_count, left_count;
 	struct watch_end *ends; /* in the order of connections */
 	size_t end_count;
-	int64_t *stops; /* their times, in order */
+	struct steady_time *steady;
+	int64_t *stops; /* their steady times, in order */
 	size_t stop_count;
-	int64_t last_begin_ns; /* the last request of a stream began */
+	int64_t last_begin_ns; /* the last request of a stream began, on the steady axis */
 	char **words;
 	size_t word_count;
 	bool has_lists, has_import;

@@ -68,46 +68,50 @@ static int64_t end_of(const struct tape_connection *w)
 }
 
 /* On a tape that was merged of two, watches of both recorders run side by side: the one that ends last counts. */
-static bool ended_before(const struct coverage_stream *s, int64_t end_ns)
+static bool ended_before(const struct coverage_stream *s, int64_t steady_end_ns)
 {
 	if (!s->has_watch)
 		return false;
-	return !s->end_reason || (s->watch_end_ns != NEVER && end_ns < s->watch_end_ns);
+	return !s->end_reason || (s->steady_end_ns != NEVER && steady_end_ns < s->steady_end_ns);
 }
 
-static void take_watch(struct coverage *c, struct coverage_stream *s, const struct tape_connection *w)
+static void take_watch(struct coverage *c, struct coverage_stream *s, const struct tape_connection *w,
+	int64_t steady_begin_ns)
 {
-	int64_t end_ns = end_of(w);
+	int64_t end_ns = end_of(w),
+		steady_end_ns = end_ns == NEVER ? NEVER : time_add(steady_begin_ns, w->duration_ns);
 
 	if (w->http_status >= 300)
 		return; /* it never was one */
-	if (!ended_before(s, end_ns)) {
+	if (!ended_before(s, steady_end_ns)) {
 		s->last_watch = w->id;
 		s->watch_begin_ns = w->begin_ns;
 		s->watch_end_ns = end_ns;
+		s->steady_end_ns = steady_end_ns;
 		s->end_reason = w->end_reason ? keep_word(c, w->end_reason) : NULL;
 	}
 	s->has_watch = true;
 	if (end_ns == NEVER || !is_recorders_doing(w->end_reason))
 		return;
 	c->ends = xgrow(c->ends, c->end_count, sizeof(*c->ends));
-	c->ends[c->end_count++] = (struct watch_end){w->id, end_ns};
+	c->ends[c->end_count++] = (struct watch_end){w->id, end_ns, steady_end_ns};
 }
 
 static int take_connection(void *context, const struct tape_connection *w)
 {
 	struct coverage *c = context;
 	struct coverage_stream *s = coverage_stream_of(c, w->stream);
+	int64_t steady_begin_ns = steady_time_of(c->steady, w->begin_ns, c->last_begin_ns);
 
 	if (end_of(w) != NEVER && s)
 		lengthen(c, end_of(w));
 	c->has_import |= w->purpose && strcmp(w->purpose, "import") == 0;
 	if (!s)
 		return 0;
-	if (w->begin_ns > c->last_begin_ns)
-		c->last_begin_ns = w->begin_ns;
+	if (steady_begin_ns > c->last_begin_ns)
+		c->last_begin_ns = steady_begin_ns;
 	if (is_watch(w))
-		take_watch(c, s, w);
+		take_watch(c, s, w, steady_begin_ns);
 	return 0;
 }
 
@@ -202,7 +206,7 @@ static void list_stops(struct coverage *c)
 {
 	c->stops = xcalloc(c->end_count + 1, sizeof(*c->stops));
 	for (size_t i = 0; i < c->end_count; i++)
-		c->stops[c->stop_count++] = c->ends[i].ns;
+		c->stops[c->stop_count++] = c->ends[i].steady_ns;
 	qsort(c->stops, c->stop_count, sizeof(*c->stops), compare_times);
 }
 
@@ -212,11 +216,11 @@ static bool was_left(const struct coverage *c, const struct coverage_stream *s)
 	size_t low = 0, high = c->stop_count;
 
 	if (is_recorders_doing(s->end_reason))
-		return c->last_begin_ns > s->watch_end_ns;
+		return c->last_begin_ns > s->steady_end_ns;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c->stops[middle] < s->watch_end_ns)
+		if (c->stops[middle] < s->steady_end_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -243,7 +247,8 @@ static int last_event_ns(struct tape *t, uint32_t resource, int64_t *ret_ns, str
 }
 
 /* Of a watch whose recorder was killed the end is not on older tapes: the last sign of life counts. */
-static int find_last_sign(struct tape *t, struct coverage_stream *s, struct err *err)
+static int find_last_sign(
+	const struct coverage *c, struct tape *t, struct coverage_stream *s, struct err *err)
 {
 	int64_t event_ns;
 	int rc = last_event_ns(t, s->resource, &event_ns, err);
@@ -251,6 +256,7 @@ static int find_last_sign(struct tape *t, struct coverage_stream *s, struct err 
 	s->watch_end_ns = s->watch_begin_ns > s->last_mark_ns ? s->watch_begin_ns : s->last_mark_ns;
 	if (rc == 0 && event_ns > s->watch_end_ns)
 		s->watch_end_ns = event_ns;
+	s->steady_end_ns = steady_time_of(c->steady, s->watch_end_ns, INT64_MIN);
 	return rc;
 }
 
@@ -283,7 +289,7 @@ static int find_left(struct coverage *c, struct tape *t, struct err *err)
 		if (!s || !s->has_watch || s->has_open_gap || !s->end_reason)
 			continue;
 		if (s->watch_end_ns == NEVER)
-			rc = find_last_sign(t, s, err);
+			rc = find_last_sign(c, t, s, err);
 		/* A later recording has listed it, and its watch is about to begin. */
 		if (rc == 0 && s->last_mark_ns > s->watch_end_ns)
 			continue;
@@ -387,6 +393,8 @@ int coverage_load(struct tape *t, struct coverage **ret, struct err *err)
 	c->last_begin_ns = INT64_MIN;
 	list_streams(c, t);
 	rc = begin_span(c, t, err);
+	if (rc == 0)
+		rc = steady_time_load(t, &c->steady, err);
 	if (rc == 0)
 		rc = tape_each_mark(t, take_mark, c, err);
 	if (rc == 0)

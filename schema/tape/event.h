@@ -94,6 +94,12 @@ struct tape_mark {
 	struct slice object; /* exact bytes, empty for MARK_LIST */
 };
 
+/* The relation of the two clocks, until the next row. */
+struct tape_clock {
+	int64_t time_ns, mono_ns; /* of one moment */
+	const char *boot_id;      /* monotonic times of another boot do not compare */
+};
+
 /* An interval in which a stream was not watched. */
 struct tape_gap {
 	uint64_t id; /* from 1; given by the writer */

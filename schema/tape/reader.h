@@ -164,6 +164,8 @@ int tape_each_connection(struct tape *t, int (*each)(void *context, const struct
 	void *context, struct err *err) MUST_CHECK;
 int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_gap *gap), void *context,
 	struct err *err) MUST_CHECK;
+int tape_each_clock(struct tape *t, int (*each)(void *context, const struct tape_clock *clock), void *context,
+	struct err *err) MUST_CHECK;
 int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tape_missed *missed),
 	void *context, struct err *err) MUST_CHECK;
 

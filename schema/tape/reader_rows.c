@@ -17,6 +17,7 @@ struct row_walk {
 		int (*mark)(void *context, const struct tape_mark *mark);
 		int (*connection)(void *context, const struct tape_connection *c);
 		int (*gap)(void *context, const struct tape_gap *gap);
+		int (*clock)(void *context, const struct tape_clock *clock);
 		int (*missed)(void *context, const struct tape_missed *missed);
 		int (*document)(void *context, const struct tape_document *document);
 	} each;
@@ -74,6 +75,28 @@ static enum mark_kind mark_kind_of(const char *name)
 
 	(void)mark_kind_parse(slice_of(name), &kind);
 	return kind;
+}
+
+static int take_clock(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_clock clock = {.time_ns = I64(1), .mono_ns = I64(2), .boot_id = text_at(row, 3)};
+
+	return w->each.clock(w->context, &clock);
+}
+
+int tape_each_clock(struct tape *t, int (*each)(void *context, const struct tape_clock *clock), void *context,
+	struct err *err)
+{
+	struct row_walk w = {
+		.tape = t,
+		.table = TABLE_CLOCK,
+		.columns = "time_ns, mono_ns, boot_id",
+		.take = take_clock,
+		.each.clock = each,
+		.context = context,
+	};
+
+	return walk_rows(&w, err);
 }
 
 static int take_mark(struct row_walk *w, sqlite3_stmt *row)

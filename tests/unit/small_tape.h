@@ -39,15 +39,20 @@ static inline uint32_t small_stream(struct small_tape *s, char *resource, char *
 	return id;
 }
 
-static inline void small_open(struct small_tape *s)
+static inline void small_open_with(struct small_tape *s, const struct tape_writer_options *options)
 {
 	*s = (struct small_tape){.rv = 100};
 	snprintf(s->dir, sizeof(s->dir), "/tmp/kubetape-test-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(s->dir));
 	snprintf(s->path, sizeof(s->path), "%s/x.tape", s->dir);
-	ck_assert_ok(tape_writer_open(s->path, NULL, &s->writer, &small_err), &small_err);
+	ck_assert_ok(tape_writer_open(s->path, options, &s->writer, &small_err), &small_err);
 	s->pods = small_stream(s, "pods", "Pod", "");
 	s->nodes = small_stream(s, "nodes", "Node", "");
+}
+
+static inline void small_open(struct small_tape *s)
+{
+	small_open_with(s, NULL);
 }
 
 /* Of a new object, whose resourceVersion is one more than the last. */
