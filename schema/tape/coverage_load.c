@@ -101,13 +101,14 @@ static int take_connection(void *context, const struct tape_connection *w)
 {
 	struct coverage *c = context;
 	struct coverage_stream *s = coverage_stream_of(c, w->stream);
-	int64_t steady_begin_ns = steady_time_of(c->steady, w->begin_ns, c->last_begin_ns);
+	int64_t steady_begin_ns;
 
 	if (end_of(w) != NEVER && s)
 		lengthen(c, end_of(w));
 	c->has_import |= w->purpose && strcmp(w->purpose, "import") == 0;
 	if (!s)
 		return 0;
+	steady_begin_ns = steady_time_of(c->steady, w->begin_ns, c->last_begin_ns);
 	if (steady_begin_ns > c->last_begin_ns)
 		c->last_begin_ns = steady_begin_ns;
 	if (is_watch(w))

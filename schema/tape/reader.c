@@ -136,13 +136,13 @@ static int open_once(const char *path, struct tape **ret, bool *ret_outrun, stru
 
 	t->path = segment_tape_path(path);
 	rc = reader_load(t, err);
-	if (!rc) {
-		*ret = t;
-		return 0;
+	*ret_outrun = rc && t->segment_count && segment_is_gone(t->path, &t->segments[0].file);
+	if (rc) {
+		tape_close(t);
+		return rc;
 	}
-	*ret_outrun = t->segment_count && segment_is_gone(t->path, &t->segments[0].file);
-	tape_close(t);
-	return rc;
+	*ret = t;
+	return 0;
 }
 
 /* Retention may take segments that were listed and not opened yet: what it left is the tape. */
@@ -151,10 +151,8 @@ int tape_open(const char *path, struct tape **ret, struct err *err)
 	bool outrun = true;
 	int rc = 0;
 
-	for (int i = 0; i < OPEN_TRIES && outrun; i++) {
-		outrun = false;
+	for (int i = 0; i < OPEN_TRIES && outrun; i++)
 		rc = open_once(path, ret, &outrun, err);
-	}
 	return rc;
 }
 

@@ -59,8 +59,7 @@ int segment_create(const char *tape_path, uint32_t number, enum segment_durabili
 int segment_open(
 	const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err) MUST_CHECK;
 
-/* True when retention has taken the segment since the directory was read: it is not there, nor is any before it.
- */
+/* True when retention has taken the segment since the directory was read. */
 bool segment_is_gone(const char *tape_path, const struct segment_file *file);
 
 /* The size of a segment's files: its database, and its log while it is open, which may be larger. The second

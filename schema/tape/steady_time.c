@@ -8,7 +8,7 @@
 /* Less is the kernel's steady correction. */
 #define STEP_NS (100 * NS_PER_MS)
 
-/* A clock that steps more often is taken as it ran last: each time is sought among all of them. */
+/* Of a clock that steps more often, further steps are not seen. */
 #define ERAS_MAX 256
 
 /* The time between two steps. */
