@@ -91,12 +91,12 @@ class Child:
     """A program under test: output in files NAME.out and NAME.err of a folder, ended by a signal, its exit code
     and what it used kept."""
 
-    def __init__(self, args, folder, name, env=None):
+    def __init__(self, args, folder, name, env=None, stdin=os.devnull):
         self.args = args
         self.name = name
         self.files = {end: os.path.join(folder, f"{name}.{end}") for end in ("out", "err")}
-        with open(self.files["out"], "wb") as out, open(self.files["err"], "wb") as err:
-            self._popen = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+        with open(stdin, "rb") as words, open(self.files["out"], "wb") as out, open(self.files["err"], "wb") as err:
+            self._popen = subprocess.Popen(args, stdin=words, stdout=out, stderr=err,
                 env={**os.environ, **(env or {})})
         self.exit_code = None
         self.cpu_s = 0.0
