@@ -11,6 +11,7 @@
 #include "replayer/serve/openapi.h"
 #include "replayer/wire/listener.h"
 #include "replayer/wire/server.h"
+#include "replayer/write/awaited.h"
 #include "replayer/write/service_pool.h"
 #include "replayer/write/type_cache.h"
 #include "replayer/write/upkeep.h"
@@ -111,7 +112,7 @@ static int open_tape(struct replayer *r, struct err *err)
 		return rc;
 	r->world->time_ns = r->bounds.from_ns;
 	r->world->written_max = o->max_written;
-	return 0;
+	return awaited_open(r->world, o->awaited, o->rules, &r->awaited, err);
 }
 
 static void make_url(struct replayer *r)
@@ -332,6 +333,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.rules = r->options->rules,
 		.held_finalizers = r->options->held_finalizers,
 		.held_finalizer_count = r->options->held_finalizer_count,
+		.awaited = r->awaited,
 		.ahead_policy = r->options->ahead,
 		.ahead = ahead_new(&r->loop),
 		.faults = r->faults.act,
@@ -422,6 +424,7 @@ static void close_all(struct replayer *r)
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
 	upkeep_free(r->upkeep);
+	awaited_free(r->awaited);
 	replay_faults_close(&r->faults);
 	seen_close(r->seen);
 	type_cache_free(r->api.types);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct access_options;
+struct await_rules;
 struct viewer_golden;
 struct write_rules;
 
@@ -49,11 +50,12 @@ struct replay_options {
 	/* That the tape does not take away; see write/finalizer_hold.h. */
 	const char *const *held_finalizers;
 	size_t held_finalizer_count;
-	size_t max_written; /* bytes of memory for objects that they write; 0: any number */
-	const char *probe;  /* a command for sh, when the child is quiet at the end; NULL: none */
-	bool kill;          /* the child is ended by SIGKILL, when it is asked to */
-	char **child;       /* terminated by NULL; NULL: none */
-	bool keys;          /* they work beside a child, which has no input then */
+	const struct await_rules *awaited; /* what programs are to make; see write/awaited.h */
+	size_t max_written;                /* bytes of memory for objects that they write; 0: any number */
+	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
+	bool kill;         /* the child is ended by SIGKILL, when it is asked to */
+	char **child;      /* terminated by NULL; NULL: none */
+	bool keys;         /* they work beside a child, which has no input then */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */

@@ -43,6 +43,7 @@ struct replayer {
 	struct watches *watches;
 	struct deck deck;
 	struct replay_faults faults;
+	struct awaited *awaited;
 	struct upkeep *upkeep;
 	struct seen *seen; /* NULL: no view */
 	struct run *run;

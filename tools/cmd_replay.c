@@ -7,6 +7,7 @@
 #include "replayer/write/write_policy.h"
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "tools/cli/await_option.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/sweep/golden.h"
@@ -29,7 +30,8 @@ struct values {
 	struct access_options access;
 	struct text_list hosts;
 	struct text_list gap_specs;
-	struct text_list writes, held_finalizers;
+	struct text_list writes, held_finalizers, await;
+	struct await_rules awaited;
 	struct golden_options golden;
 	const struct viewer_golden *beside; /* the golden run on the page; NULL: none */
 	struct rule_names names;            /* if there are rules */
@@ -105,6 +107,9 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "hold-finalizer", offsetof(struct values, held_finalizers), "NAME",
 		"the tape does not take this finalizer of a program away: an object that is to be deleted waits for "
 		"the program"},
+	{OPTION_LIST, 0, "await", offsetof(struct values, await), "OBJECT",
+		"the tape shows this object only when a program has created it, as [create,delete=]RESOURCE[.GROUP]"
+		"[/[NAMESPACE/]NAME]; @FILE: those in FILE, one on each line"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -231,6 +236,7 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.gc = v->gc,
 		.held_finalizers = v->held_finalizers.items,
 		.held_finalizer_count = v->held_finalizers.count,
+		.awaited = &v->awaited,
 		.max_written = (size_t)v->max_written,
 		.child = operands->child,
 		.keys = v->keys,
@@ -327,11 +333,15 @@ static int run(const struct command *self, int argc, char **argv)
 	if (rc == 0)
 		rc = parse_writes(&v, &rules, &err);
 	if (rc == 0)
+		rc = await_option_read(&v.await, &v.awaited, &err);
+	if (rc == 0)
 		rc = serve_and_judge(&v, &operands, &rules, speed, &exit_code, &err);
 	write_rules_release(&rules);
 	rule_names_close(&v.names);
 	free(v.writes.items);
 	free(v.held_finalizers.items);
+	free(v.await.items);
+	await_rules_release(&v.awaited);
 	free(v.gap_specs.items);
 	free(v.hosts.items);
 	verdict_release(&v.golden.verdict);

@@ -75,6 +75,9 @@ static const struct option_row options[] = {
 	{OPTION_CHOICE, 0, "hold-finalizers", offsetof(struct sweep_values, hold), "found|none",
 		"finalizers that the command takes away, and the tape as well: leave them to the command (default), "
 		"or to the tape"},
+	{OPTION_CHOICE, 0, "await", offsetof(struct sweep_values, await), "found|none",
+		"objects that the command makes, and the tape as well: leave them to the command (default), or to the "
+		"tape"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
 		"collect dependents of owners that the program has deleted, as with 'replay'"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
@@ -153,17 +156,22 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 				second = {.number = 2, .laid_over = laid_over};
 	char *golden = sweep_run_file(&s->runs, &first, "run"),
 	     *also = sweep_run_file(&s->runs, &second, "run");
-	const struct text_list *held = &s->runs.options.recorded.finalizers;
+	const struct sweep_recorded *recorded = &s->runs.options.recorded;
+	const struct text_list *held = &recorded->finalizers;
 	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
+	char *await = laid_over && recorded->awaited ? xasprintf("@%s", recorded->awaited) : NULL;
 
 	for (size_t i = 0; laid_over && i < held->count; i++)
 		text = add_option(text, "hold-finalizer", held->items[i]);
+	if (await)
+		text = add_option(text, "await", await);
 	text = add_option(text, "golden", golden);
 	if (sweep_ground_of(s, laid_over)->measure.is_own)
 		text = add_option(text, "also", also);
 	text = add_option(text, "compare", s->v->tried.compare);
 	free(golden);
 	free(also);
+	free(await);
 	return text;
 }
 
@@ -181,6 +189,8 @@ static char *make_anew(const struct sweep *s)
 		text = add_option(text, "probe", v->probe);
 	if (v->hold)
 		text = add_option(text, "hold-finalizers", v->hold);
+	if (v->await)
+		text = add_option(text, "await", v->await);
 	for (size_t i = 0; i < v->invariants.count; i++)
 		text = add_option(text, "invariant", v->invariants.items[i]);
 	return text;

@@ -20,6 +20,7 @@
 struct access;
 struct ahead;
 struct api_call;
+struct awaited;
 struct deck;
 struct fault_act;
 struct offload;
@@ -58,6 +59,7 @@ struct api {
 	const struct write_rules *rules;    /* what becomes of writes */
 	const char *const *held_finalizers; /* see write/finalizer_hold.h */
 	size_t held_finalizer_count;
+	struct awaited *awaited;        /* what programs are to make; NULL: nothing */
 	enum ahead_policy ahead_policy; /* of versions ahead of the position */
 	struct ahead *ahead;
 	struct fault_act *faults;      /* NULL: none */

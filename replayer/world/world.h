@@ -135,6 +135,10 @@ int64_t world_write(struct world *w, struct collection *in, const struct overlay
 int world_adopt(struct world *w, struct collection *in, struct slice namespace, struct slice name,
 	struct slice part, struct err *err) MUST_CHECK;
 
+/* From now on events of the tape are hidden for a name that nobody has now, as if a program had deleted its object; if
+ * programs have written to the name, they already are. */
+void world_hide(struct world *w, struct collection *in, struct slice namespace, struct slice name);
+
 /* Keeps the result of an absorbed write, outside of lists and watches, replacing an earlier one under its
  * name. Of `v` it uses namespace, name, type and by. The result is dropped when the tape has an event of the
  * object; a deletion is dropped at once if the tape has no object that it would hide. */

@@ -219,6 +219,19 @@ int world_adopt(struct world *w, struct collection *in, struct slice namespace, 
 	return 0;
 }
 
+void world_hide(struct world *w, struct collection *in, struct slice namespace, struct slice name)
+{
+	const struct overlay_version v = {.type = EVENT_DELETED, .namespace = namespace, .name = name};
+	uint64_t seq;
+
+	if (live_set_find(&in->written, namespace, name))
+		return;
+	seq = add_version(w, in, &v, in->rv, slice_of("{}"))->seq;
+	overlay_supersede(w->overlay, seq);
+	live_set_put(&in->written, namespace, name, seq);
+	w->written_names++;
+}
+
 void world_forget(struct world *w, struct collection *in, struct slice namespace, struct slice name)
 {
 	if (in->absorbed.count)

@@ -1,6 +1,7 @@
 /* follow_tape.c: see follow_tape.h. */
 #include "replayer/write/follow_tape.h"
 
+#include "replayer/write/awaited.h"
 #include "replayer/write/finalizer_hold.h"
 #include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
@@ -180,7 +181,8 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	cJSON *said;
 	bool same, is_held;
 
-	if (!v || json_tree_parse(c->object, &said, NULL))
+	if (!v || awaited_is_aside(api->awaited, in, c, blob_body(v->object)) ||
+		json_tree_parse(c->object, &said, NULL))
 		return false;
 	follow_begin(&o, api, in, c);
 	if (!o.w.part)
@@ -190,4 +192,29 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	cJSON_Delete(said);
 	own_write_end(&o);
 	return is_held;
+}
+
+void follow_tape_to(
+	struct api *api, struct collection *in, struct slice namespace, struct slice name, uint64_t seq)
+{
+	struct own_write o;
+	struct slice text;
+	cJSON *said = NULL;
+	struct err err;
+	int rc = world_object(api->world, seq, &text, &err);
+
+	if (rc == 0)
+		rc = json_tree_parse(text, &said, &err);
+	if (rc) {
+		log_warn("%s", err.text);
+		return;
+	}
+	own_write_begin(&o, api, in, VERB_UPDATE, namespace, name);
+	o.w.tape_seq = seq;
+	o.w.is_late = true;
+	o.w.managed = true;
+	if (o.w.old && o.w.part)
+		lay_under(&o.w, said);
+	cJSON_Delete(said);
+	own_write_end(&o);
 }

@@ -2,7 +2,7 @@
  * follow_tape.h: later events of the tape for objects that programs changed. The tape's changes are merged
  * under the fields that programs wrote. A deletion on the tape deletes the object, unless a finalizer of a
  * program holds it; an object that the tape makes after that is shown again. What programs made or deleted
- * themselves is theirs: the tape's events of that name are hidden.
+ * themselves is theirs: the tape's events of that name are hidden, unless the tape makes the same object (awaited.h).
  *
  *     world_apply_change hides an event --follow_tape--> an own write (own_write.h), or nothing
  */
@@ -16,5 +16,9 @@ bool follow_tape_is_due(const struct collection *in, const struct change *c);
 
 /* Returns whether the event is hidden for now: a finalizer holds the object that has its name (held_names.h). */
 bool follow_tape(struct api *api, const struct collection *in, const struct change *c);
+
+/* Brings an object that a program has just made to where the tape has it: as it was at that event (awaited.h). */
+void follow_tape_to(
+	struct api *api, struct collection *in, struct slice namespace, struct slice name, uint64_t seq);
 
 #endif

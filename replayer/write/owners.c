@@ -1,6 +1,7 @@
 /* owners.c: see owners.h. */
 #include "replayer/write/owners.h"
 
+#include "replayer/write/awaited.h"
 #include "schema/base/json_scan.h"
 
 #include <stdlib.h>
@@ -102,6 +103,8 @@ static enum owner_state state_of(struct world *world, const struct write *w, con
 		return OWNER_THERE;
 	if (!c->resource.namespaced)
 	namespace = (struct slice){NULL, 0};
+	if (awaited_is_to_come(w->call->api->awaited, c, namespace, name, uid))
+		return OWNER_THERE;
 	l = live_set_find(&c->live, namespace, name);
 	absorbed = l ? NULL : world_remembered(world, c, namespace, name);
 	if (absorbed && absorbed->type != EVENT_DELETED)

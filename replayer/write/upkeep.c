@@ -1,6 +1,7 @@
 /* upkeep.c: see upkeep.h. */
 #include "replayer/write/upkeep.h"
 
+#include "replayer/write/awaited.h"
 #include "replayer/write/collector.h"
 #include "replayer/write/crd_ending.h"
 #include "replayer/write/finalizer_hold.h"
@@ -78,7 +79,7 @@ void upkeep_free(struct upkeep *u)
 static bool is_working(const struct upkeep *u)
 {
 	return crd_ending_is_busy(u->crds) || held_names_is_busy(u->held) ||
-	       (u->collector && collector_is_busy(u->collector));
+	       awaited_is_busy(u->api->awaited) || (u->collector && collector_is_busy(u->collector));
 }
 
 /* Where the replay's clock stands. */
@@ -142,6 +143,7 @@ void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct ch
 
 	crd_ending_wrote(u->crds, in, c);
 	held_names_wrote(u->held, in, c);
+	awaited_wrote(u->api->awaited, in, c);
 	if (u->collector)
 		collector_wrote(u->collector, in, c);
 	if (is_working(u))
@@ -222,6 +224,7 @@ static void do_some(struct upkeep *u)
 	end_pods(u);
 	crd_ending_work(u->crds);
 	held_names_work(u->held);
+	awaited_work(u->api->awaited, u->api);
 	if (u->collector)
 		collector_work(u->collector, STEPS);
 }
@@ -244,6 +247,7 @@ static int before(
 	u->event_ns = tape_ns;
 	do_all(u);
 	finalizer_hold_before(u->api, in, c);
+	awaited_before(u->api->awaited, in, c);
 	u->event_ns = INT64_MAX;
 	return u->other ? u->other->before(u->other_context, in, c, tape_ns, err) : 0;
 }

@@ -1,5 +1,6 @@
 /* write_create.c: POST on a collection; see write_internal.h. */
 #include "replayer/kinds/builtin.h"
+#include "replayer/write/awaited.h"
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/count_of.h"
@@ -130,16 +131,43 @@ static void wipe_metadata(cJSON *metadata)
 		json_tree_set(metadata, names[i], NULL);
 }
 
+struct uid_for {
+	struct write *w;
+	char text[UUID_TEXT_BYTES];
+};
+
+/* 1 if the tape makes the object as well, and its UID fits. */
+static int find_awaited(void *context)
+{
+	struct uid_for *u = context;
+	const struct write *w = u->w;
+	const char *uid = awaited_uid(w->call->api->awaited, w->c, w->namespace, slice_of(w->name));
+
+	if (!uid || strlen(uid) >= sizeof(u->text))
+		return 0;
+	memcpy(u->text, uid, strlen(uid) + 1);
+	return 1;
+}
+
+static void begin_uid(struct write *w, cJSON *metadata)
+{
+	struct uid_for u = {.w = w};
+
+	w->is_awaited = w->policy == WRITE_OVERLAY && write_in_world(w, find_awaited, &u) > 0;
+	if (!w->is_awaited)
+		uuid_new(u.text);
+	json_tree_set_text(metadata, "uid", u.text);
+}
+
 static void begin_metadata(struct write *w, cJSON *metadata)
 {
-	char uid[UUID_TEXT_BYTES], now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
+	char now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
 
-	uuid_new(uid);
 	write_timestamp(now, 0);
 	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->rv);
 	if (w->namespace.len)
 		json_tree_set_text(metadata, "namespace", namespace);
-	json_tree_set_text(metadata, "uid", uid);
+	begin_uid(w, metadata);
 	json_tree_set_text(metadata, "resourceVersion", rv);
 	json_tree_set_text(metadata, "creationTimestamp", now);
 	json_tree_set(metadata, "generation", write_counts_generation(w) ? cJSON_CreateNumber(1) : NULL);

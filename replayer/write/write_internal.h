@@ -34,6 +34,7 @@ struct write {
 	char *part;        /* ... what programs wrote of it (own_part.h); NULL: all of it, or no object */
 	uint64_t tape_seq; /* the tape's event that writes: `part` does not change; 0: a program writes */
 	bool is_late;      /* ... which was hidden when it came; see held_names.h */
+	bool is_awaited;   /* a new object that is to follow the tape; see awaited.h */
 	uint64_t rv;       /* of the collection, then */
 	bool has_type;     /* it is known, because write_type was asked */
 	struct field_type type;

@@ -8,6 +8,7 @@
 #include "replayer/write/upkeep.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -416,21 +417,44 @@ static int publish(void *context)
 	return 0;
 }
 
+static char *add_to_part(struct write *w, const char *part, const cJSON *old, const cJSON *object)
+{
+	char *manager = write_manager_name(w), *sub = slice_dup(w->sub);
+	char *added = own_part_add(part, old, object, write_type(w), manager, sub);
+
+	free(manager);
+	free(sub);
+	return added;
+}
+
+/* Of a new object that is to follow the tape: all but what the API server put there. */
+static char *first_part(struct write *w, const cJSON *object)
+{
+	static const char *const names[] = {"name", "namespace", "uid"};
+	cJSON *servers = cJSON_CreateObject(), *metadata = json_tree_object(servers, "metadata");
+	const cJSON *status =
+		write_has_subresource(w, "status") ? json_tree_at(object, "status", NULL) : NULL;
+	char *part;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const cJSON *value = json_tree_at(object, "metadata", names[i], NULL);
+
+		json_tree_set(metadata, names[i], value ? cJSON_Duplicate(value, true) : NULL);
+	}
+	json_tree_set(servers, "status", status ? cJSON_Duplicate(status, true) : NULL);
+	part = add_to_part(w, OWN_PART_NONE, servers, object);
+	cJSON_Delete(servers);
+	return part;
+}
+
 /* What programs will have written of the object once this is stored. */
 static char *next_part(struct write *w, enum event_type type, const cJSON *object)
 {
-	char *manager, *sub, *part;
-
 	if (w->tape_seq || (type == EVENT_DELETED && own_part_is_ending(w->part)))
 		return xstrdup(w->part);
-	if (type != EVENT_MODIFIED || !w->part)
-		return NULL;
-	manager = write_manager_name(w);
-	sub = slice_dup(w->sub);
-	part = own_part_add(w->part, w->old, object, write_type(w), manager, sub);
-	free(manager);
-	free(sub);
-	return part;
+	if (type == EVENT_ADDED && w->is_awaited)
+		return first_part(w, object);
+	return type == EVENT_MODIFIED && w->part ? add_to_part(w, w->part, w->old, object) : NULL;
 }
 
 static int write_object_store(struct write *w, enum event_type type, cJSON *object)

@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import test_sweep
-from replays import CONFIGMAPS, obj
+from replays import CONFIGMAPS, NODES, obj
 
 TESTS_APART = True  # each takes long
 BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
@@ -67,6 +67,37 @@ class Held(test_sweep.Story):
     def pod(self, name, life, phase, node, **meta):
         gone = phase == "Succeeded"
         return super().pod(name, life, phase, node, **meta, **({} if gone else {"finalizers": ["example.com/hold"]}))
+
+
+class Accompanied(test_sweep.Story):
+    """Recorded while `owner` ran: with a ConfigMap for each pod, of which somebody else reports something."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.next(NODES, "MODIFIED", self.node("node-1"))
+
+    def listed(self, stream, rv, things):
+        if stream == test_sweep.PODS:
+            super().listed(CONFIGMAPS, rv, [])
+        super().listed(stream, rv, things)
+        for pod in things if stream == test_sweep.PODS else []:
+            self.beside(pod, "ADDED")
+        return self
+
+    def beside(self, pod, kind, **data):
+        meta = pod["metadata"]
+        self.rv += 1
+        super().next(CONFIGMAPS, kind, obj(CONFIGMAPS, meta["name"], self.rv, uid="of-" + meta["uid"], data={"uid": meta["uid"], **data}))
+
+    def next(self, stream, kind, thing):
+        super().next(stream, kind, thing)
+        if stream != test_sweep.PODS:
+            return
+        if kind == "DELETED":
+            self.beside(thing, "DELETED")
+        elif kind == "ADDED":
+            self.beside(thing, "ADDED")
+            self.beside(thing, "MODIFIED", seen="yes")
 
 
 class Made(test_sweep.Story):
@@ -151,6 +182,22 @@ class SweepPatternsTest(unittest.TestCase):
         done = self.sweep("--settle", "1s", "--max", "1", command=[sys.executable, BLIND, "mended", "steps"])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("1 of the objects that the command makes are on the tape as well", done.stderr)
+
+    def test_what_the_tape_makes_too_is_left_to_the_program(self):
+        self.tape = Accompanied(["web-%d" % n for n in range(3)]).write(os.path.join(self.folder, "accompanied.tape"))
+        both = [self.begin("--patterns", "stale", "--max", "4", "--settle", "1500ms", "-o", os.path.join(self.folder, kind), command=[sys.executable, BLIND, kind, "owner"])
+            for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertGreater(mended["fine"], 0)
+        with open(os.path.join(self.folder, "mended", "awaited.txt"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "".join("create,delete=configmaps/default/web-%d\n" % n for n in range(2)))
+        self.assertEqual(self.repeat(self.wrong(report)[0]["repeat"]).returncode, 1)
+
+    def test_unless_somebody_else_made_it_and_the_user_says_so(self):
+        self.tape = Made(["web-0"]).write(os.path.join(self.folder, "made.tape"))
+        done = self.sweep("--settle", "1s", "--max", "1", "--await", "none", command=[sys.executable, BLIND, "mended", "steps"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("on the tape as well", done.stderr)
 
     def test_says_when_there_is_nothing_to_compare(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))

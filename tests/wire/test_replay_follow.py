@@ -1,5 +1,6 @@
 """With --write overlay: what the tape goes on to say of objects that programs have written."""
 
+import os
 import unittest
 
 from replays import CONFIGMAPS, PODS, brief, obj
@@ -370,6 +371,123 @@ class HeldFinalizers(Following):
         self.server.request("POST", "/kubetape/v1/rewind")
         self.step(2)
         self.error(self.get(MAP), 404, "NotFound")
+
+
+class Awaited(Following):
+    """--await: the tape was recorded while the program ran, which made the object then."""
+
+    NEW = MAPS + "/new"
+
+    def said(self, rv, value, uid="uid-new", **meta):
+        """With the program's field and somebody else's."""
+        return with_meta(obj(CONFIGMAPS, "new", rv, data={"k": "tape", "other": value}, uid=uid), **meta)
+
+    def wait_for(self, *events, rule="configmaps/default/new"):
+        self.begin(*events, options=("--await", rule))
+
+    def refused(self, words, rule, *options):
+        with self.subTest(rule=rule), self.assertRaisesRegex(AssertionError, words):
+            self.start("--await", rule, *options)
+
+    def make(self, **more):
+        status, made = self.send("POST", MAPS, config_map("new", data={"k": "program"}, **more))
+        self.assertEqual(status, 201, made)
+        return made
+
+    def test_what_the_tape_makes_is_hidden_until_the_program_makes_it_and_then_where_the_tape_has_it(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "2")), (CONFIGMAPS, "MODIFIED", self.said(203, "3")))
+        with self.watch(MAPS) as watch:
+            self.step(2)
+            self.error(self.get(self.NEW), 404, "NotFound")
+            self.assertEqual(self.make()["metadata"]["uid"], "uid-new")
+            seen = watch.take(2)
+            self.step()
+            seen += watch.take(1)
+        self.assertEqual([(brief(e)[:2], e["object"]["data"]) for e in seen], [(("ADDED", "new"), {"k": "program"}),
+            (("MODIFIED", "new"), {"k": "program", "other": "2"}), (("MODIFIED", "new"), {"k": "program", "other": "3"})])
+
+    def test_what_the_program_makes_first_gets_the_tapes_uid_and_follows(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "2")), (CONFIGMAPS, "DELETED", self.said(203, "2")))
+        self.assertEqual(self.make()["metadata"]["uid"], "uid-new")
+        self.step(2)
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "2"})
+        self.step()
+        self.error(self.get(self.NEW), 404, "NotFound")
+
+    def test_a_status_that_others_report_comes_to_it(self):
+        def said(rv, phase):
+            return obj(PODS, "new", rv, spec={"nodeName": "n1", "containers": [{"name": "tape"}]}, status={"phase": phase}, uid="uid-new")
+        self.begin((PODS, "ADDED", said(201, "Pending")), (PODS, "MODIFIED", said(202, "Running")), options=("--await", "pods/new"))
+        self.assertEqual(self.send("POST", PODS_PATH, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "new"},
+            "spec": {"containers": [{"name": "program"}]}})[0], 201)
+        self.step(2)
+        found = self.get(PODS_PATH + "/new")[1]
+        self.assertEqual((found["status"], [c["name"] for c in found["spec"]["containers"] if c["name"] == "program"]), ({"phase": "Running"}, ["program"]))
+
+    def test_each_of_that_name_waits_for_one_of_the_programs(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "DELETED", self.said(202, "1")), (CONFIGMAPS, "ADDED", self.said(203, "2", uid="second")))
+        self.make()
+        self.step(3)
+        self.error(self.get(self.NEW), 404, "NotFound")
+        self.assertEqual(self.make()["metadata"]["uid"], "second")
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "2"})
+
+    def test_one_that_is_over_on_the_tape_when_the_program_makes_it_is_the_programs(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "DELETED", self.said(202, "1")))
+        self.step(2)
+        self.assertNotEqual(self.make()["metadata"]["uid"], "uid-new")
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program"})
+
+    def test_a_deletion_that_is_awaited_as_well_is_the_programs(self):
+        ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "1", **ending)), (CONFIGMAPS, "DELETED", self.said(203, "1")),
+            (CONFIGMAPS, "ADDED", self.said(204, "2", uid="second")), rule="create,delete=configmaps/default/new")
+        self.make()
+        self.step(4)
+        meta = self.get(self.NEW)[1]["metadata"]
+        self.assertEqual((meta["uid"], "deletionTimestamp" in meta), ("uid-new", False))
+        self.send("DELETE", self.NEW)
+        self.error(self.get(self.NEW), 404, "NotFound")
+        self.assertEqual(self.make()["metadata"]["uid"], "second")
+
+    def test_what_the_program_deletes_and_makes_anew_earlier_than_the_tape_is_the_next_one(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "2")), (CONFIGMAPS, "DELETED", self.said(203, "2")),
+            (CONFIGMAPS, "ADDED", self.said(204, "3", uid="second")), rule="create,delete=configmaps/default/new")
+        self.make()
+        self.step()
+        self.send("DELETE", self.NEW)
+        self.assertEqual(self.make()["metadata"]["uid"], "second")
+        self.step(2)
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program"})
+        self.step()
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "3"})
+
+    def test_others_are_the_tapes(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "also", 202, data={})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
+        self.step(3)
+        self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["also", "b"])
+
+    def test_a_file_names_many_and_a_rule_all_of_a_resource(self):
+        rules = os.path.join(self.folder, "rules")
+        with open(rules, "w", encoding="utf-8") as f:
+            f.write("configmaps/default/new\npods\n")
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (PODS, "ADDED", obj(PODS, "new", 202, uid="uid-new")), rule="@" + rules)
+        self.step(2)
+        self.error(self.get(self.NEW), 404, "NotFound")
+        self.error(self.get(PODS_PATH + "/new"), 404, "NotFound")
+
+    def test_a_rule_that_says_nothing_or_cannot_work_is_refused(self):
+        self.refused("needs '--write configmaps=overlay'", "configmaps")
+        for words, rule in (("bad verb 'fly'", "fly=pods"), ("awaits no creation", "delete=pods"), ("bad object '/web'", "/web"), ("'nowhere'", "@nowhere")):
+            self.refused(words, rule, "--write", "overlay")
+
+    def test_its_dependents_on_the_tape_have_an_owner_that_is_to_come(self):
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "new", "uid": "uid-new"}
+        self.begin((CONFIGMAPS, "ADDED", self.said(201, "1")), (PODS, "ADDED", with_meta(obj(PODS, "of-new", 202, spec={"containers": []}), ownerReferences=[owner])),
+            options=("--await", "configmaps", "--gc"))
+        self.step(2)
+        self.patch(PODS_PATH + "/of-new", {"metadata": {"labels": {"l": "1"}}})
+        self.assertEqual(self.get(PODS_PATH + "/of-new")[0], 200)
 
 
 if __name__ == "__main__":

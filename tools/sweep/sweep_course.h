@@ -16,7 +16,7 @@ struct sweep_values {
 	int64_t budget_ns;
 	bool kill;
 	struct tried_values tried;
-	const char *patterns, *at, *out, *from, *until, *hold;
+	const char *patterns, *at, *out, *from, *until, *hold, *await;
 	struct text_list gaps, events;
 	int64_t jobs, max, lockstep_ns, wait_watchers;
 	bool json, gc;

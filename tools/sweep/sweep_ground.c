@@ -65,11 +65,27 @@ static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
 		s->start_ns = answer->start_ns;
 }
 
-static void learn_of_tape(struct sweep *s, const struct sweep_answer *answer)
+static bool is_wanted(const char *choice)
 {
-	bool holds = !s->v->hold || strcmp(s->v->hold, "none") != 0;
+	return !choice || strcmp(choice, "none") != 0;
+}
 
-	sweep_recorded_add(&s->runs.options.recorded, &answer->recorded, holds);
+/* What is not overlaid cannot be awaited. */
+static bool may_await(const struct sweep *s)
+{
+	const struct text_list *writes = &s->v->tried.writes;
+
+	return is_wanted(s->v->await) &&
+	       (!writes->count || (writes->count == 1 && strcmp(writes->items[0], "overlay") == 0));
+}
+
+static int learn_of_tape(struct sweep *s, const struct sweep_answer *answer, struct err *err)
+{
+	struct sweep_recorded *r = &s->runs.options.recorded;
+
+	if (is_wanted(s->v->hold))
+		sweep_recorded_hold(r, &answer->recorded);
+	return may_await(s) ? sweep_recorded_await(r, &answer->recorded, s->runs.folder, err) : 0;
 }
 
 /* The first of its kind is the answer; from any other is learned what differs by itself. */
@@ -85,10 +101,10 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 		return rc;
 	learn_of_start(s, answer);
 	if (!slot->laid_over)
-		learn_of_tape(s, answer);
-	if (is_first) {
+		rc = learn_of_tape(s, answer, err);
+	if (rc || is_first) {
 		ground->is_exact = s->runs.options.lockstep_ns;
-		return 0;
+		return rc;
 	}
 	sweep_health_learn(&ground->answer.health, &answer->health);
 	if (slot->number == 2) {
@@ -416,25 +432,24 @@ static bool needs_writes(const struct sweep *s)
 	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
 }
 
-/* The same for all runs: a program that asks for what it has created must find it, and what waits for its finalizer
- * must be there. */
+/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer must be
+ * there, and what it is to make must not. */
 static bool needs_all(const struct sweep *s)
 {
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
-	return reads_back || s->runs.options.recorded.finalizers.count;
+	return reads_back || s->runs.options.recorded.finalizers.count || s->runs.options.recorded.made.count;
 }
 
 static void tell_of_tape(const struct sweep *s)
 {
 	const struct sweep_recorded *r = &s->runs.options.recorded;
 
-	if (r->made)
+	if (r->made.count)
 		fprintf(stderr,
-			"kubetape sweep: %llu of the objects that the command makes are on the tape as well, which was "
-			"recorded while it ran: what differs may be the work of that time. Leave them out with "
-			"'kubetape cut --where'\n",
-			(unsigned long long)r->made);
+			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
+			"recorded while it ran: the tape leaves them to the command from now on\n",
+			r->made.count);
 	for (size_t i = 0; i < r->finalizers.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "

@@ -1,6 +1,9 @@
 /* sweep_recorded.c: see sweep_recorded.h. */
 #include "tools/sweep/sweep_recorded.h"
 
+#include "schema/base/limits.h"
+#include "schema/base/out_file.h"
+
 #include <stdlib.h>
 
 /* What the tape showed of an object that was to be deleted, and what the program made of it. */
@@ -17,12 +20,19 @@ static const char taken_sql[] =
 	" SELECT DISTINCT f.value FROM shown, json_each(before, '$.metadata.finalizers') AS f WHERE f.value NOT IN"
 	"  (SELECT value FROM json_each(shown.object, '$.metadata.finalizers')) ORDER BY 1";
 
+/* Objects that the program creates and the tape makes, with whether the program deletes them, too. At full speed the tape
+ * may be faster in both. */
 static const char made_sql[] =
-	"SELECT count(DISTINCT w.resource || ' ' || w.apigroup || ' ' || coalesce(w.namespace, '') || ' ' || w.name)"
-	" FROM writes AS w WHERE w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
-	" AND w.resource NOT IN ('leases', 'events') AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup"
-	"  AND e.resource = w.resource AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name"
-	"  AND e.seq > w.seq AND e.type = 'ADDED')";
+	"WITH mine AS (SELECT verb, status, seq, resource || iif(apigroup = '', '', '.' || apigroup) || '/'"
+	"  || iif(coalesce(namespace, '') = '', '', namespace || '/') || name AS object, apigroup, resource,"
+	"  coalesce(namespace, '') AS namespace, name FROM writes WHERE coalesce(subresource, '') = ''"
+	"  AND coalesce(dry_run, 0) = 0 AND resource NOT IN ('leases', 'events') AND name <> '')"
+	" SELECT DISTINCT w.object, EXISTS (SELECT 1 FROM mine AS d WHERE d.object = w.object AND d.verb = 'delete'"
+	"   AND (d.status BETWEEN 200 AND 299 OR d.status = 404))"
+	" FROM mine AS w WHERE w.verb = 'create' AND (w.status BETWEEN 200 AND 299 OR w.status = 409)"
+	"  AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
+	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.type = 'ADDED' AND e.origin <> 'list'"
+	"   AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)) ORDER BY 1";
 
 static int on_finalizer(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
@@ -35,35 +45,82 @@ static int on_finalizer(void *context, const struct sql_value *v, size_t count, 
 
 static int on_made(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
+	struct sweep_recorded *r = context;
+
 	(void)count;
 	(void)err;
-	*(uint64_t *)context = (uint64_t)v[0].integer;
+	text_list_add(&r->made, slice_dup(v[0].bytes));
+	if (v[1].integer)
+		text_list_add(&r->deleted, slice_dup(v[0].bytes));
 	return 0;
 }
 
 int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err)
 {
 	const struct sql_sink finalizers = {.row = on_finalizer, .context = &ret->finalizers};
-	const struct sql_sink made = {.row = on_made, .context = &ret->made};
+	const struct sql_sink made = {.row = on_made, .context = ret};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
 	return rc ? rc : sql_session_run(s, slice_of(made_sql), &made, err);
 }
 
-void sweep_recorded_add(struct sweep_recorded *r, const struct sweep_recorded *other, bool holds)
+/* Returns whether any are new. */
+static bool add_all(struct text_list *to, const struct text_list *from)
 {
-	for (size_t i = 0; holds && i < other->finalizers.count; i++) {
-		if (!text_list_has(&r->finalizers, other->finalizers.items[i]))
-			text_list_add(&r->finalizers, xstrdup(other->finalizers.items[i]));
+	size_t before = to->count;
+
+	for (size_t i = 0; i < from->count; i++) {
+		if (!text_list_has(to, from->items[i]))
+			text_list_add(to, xstrdup(from->items[i]));
 	}
-	if (other->made > r->made)
-		r->made = other->made;
+	return to->count > before;
+}
+
+void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *other)
+{
+	(void)add_all(&r->finalizers, &other->finalizers);
+}
+
+static int write_awaited(const struct sweep_recorded *r, struct err *err)
+{
+	struct buf text;
+	int rc = 0;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	for (size_t i = 0; i < r->made.count && rc == 0; i++)
+		rc = buf_printf(&text, err, "%s%s\n",
+			text_list_has(&r->deleted, r->made.items[i]) ? "create,delete=" : "",
+			r->made.items[i]);
+	if (rc == 0)
+		rc = out_file_write(r->awaited, buf_slice(&text), err);
+	buf_release(&text);
+	return rc;
+}
+
+int sweep_recorded_await(
+	struct sweep_recorded *r, const struct sweep_recorded *other, const char *folder, struct err *err)
+{
+	bool made = add_all(&r->made, &other->made), deleted = add_all(&r->deleted, &other->deleted);
+
+	if (!made && !deleted)
+		return 0;
+	if (!r->awaited)
+		r->awaited = xasprintf("%s/awaited.txt", folder);
+	return write_awaited(r, err);
+}
+
+static void release_list(struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)list->items[i]);
+	free((void *)list->items);
 }
 
 void sweep_recorded_release(struct sweep_recorded *r)
 {
-	for (size_t i = 0; i < r->finalizers.count; i++)
-		free((char *)r->finalizers.items[i]);
-	free((void *)r->finalizers.items);
+	release_list(&r->finalizers);
+	release_list(&r->made);
+	release_list(&r->deleted);
+	free(r->awaited);
 	*r = (struct sweep_recorded){0};
 }

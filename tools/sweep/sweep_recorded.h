@@ -1,6 +1,7 @@
 /*
- * sweep_recorded.h: the program's own work on the tape, which was recorded while it ran. In the runs that are compared
- * the tape does not take the program's finalizers away (replayer/write/finalizer_hold.h).
+ * sweep_recorded.h: the program's own work on the tape, which was recorded while it ran. In the runs that are laid over the
+ * tape, the tape leaves that to the program: it does not take the program's finalizers away
+ * (replayer/write/finalizer_hold.h), and does not make what the program makes (replayer/write/awaited.h).
  */
 #ifndef TOOLS_SWEEP_SWEEP_RECORDED_H
 #define TOOLS_SWEEP_SWEEP_RECORDED_H
@@ -8,16 +9,23 @@
 #include "schema/sql/session.h"
 #include "tools/cli/options.h"
 
+/* All owned. */
 struct sweep_recorded {
-	struct text_list finalizers; /* owned: that both the program and the tape take away */
-	uint64_t made;               /* objects that the program has created and the tape makes later */
+	struct text_list finalizers; /* that both the program and the tape take away */
+	struct text_list made;       /* objects that both make, as rules of --await */
+	struct text_list deleted;    /* ... those of them that the program deletes */
+	char *awaited;               /* the file with them, for --await @FILE; NULL: none */
 };
 
 /* Of the session's run, into an empty one; the caller releases, also after a failure. */
 int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err) MUST_CHECK;
 void sweep_recorded_release(struct sweep_recorded *r);
 
-/* Adds what another run has shown; its finalizers only if they are to be held. */
-void sweep_recorded_add(struct sweep_recorded *r, const struct sweep_recorded *other, bool holds);
+/* Adds the finalizers that another run has shown. */
+void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *other);
+
+/* Adds the objects that another run has shown, to the file in that folder as well. */
+int sweep_recorded_await(struct sweep_recorded *r, const struct sweep_recorded *other, const char *folder,
+	struct err *err) MUST_CHECK;
 
 #endif

@@ -159,8 +159,8 @@ static size_t add_flag(char **to, const char *option, bool given)
 }
 
 /* What not every run has. Returns how many words it added. */
-static size_t add_choices(
-	const struct sweep_options *v, const struct sweep_slot *slot, const char *lockstep, char **to)
+static size_t add_choices(const struct sweep_options *v, const struct sweep_slot *slot, const char *lockstep,
+	const char *await, char **to)
 {
 	size_t n = add_value(to, "--from", v->from);
 
@@ -172,6 +172,7 @@ static size_t add_choices(
 	n += add_value(to + n, "--lockstep", lockstep);
 	for (size_t i = 0; i < v->writes.count; i++)
 		n += add_value(to + n, "--write", v->writes.items[i]);
+	n += add_value(to + n, "--await", await);
 	for (size_t i = 0; slot->laid_over && i < v->recorded.finalizers.count; i++)
 		n += add_value(to + n, "--hold-finalizer", v->recorded.finalizers.items[i]);
 	return n;
@@ -210,6 +211,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	char *settle = milliseconds(sweep_slot_settle(s, slot));
 	char *lockstep = milliseconds(lockstep_ns);
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
+	char *await = slot->laid_over && v->recorded.awaited ? xasprintf("@%s", v->recorded.awaited) : NULL;
 	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
 	char *fixed[] = {(char *)"replay", (char *)s->options.tape, (char *)"--gaps",
 		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--settle", settle,
@@ -226,11 +228,12 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 			sizeof(*arguments));
 	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
 		arguments[count++] = fixed[i];
-	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, arguments + count);
+	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, await, arguments + count);
 	arguments[count++] = (char *)"--";
 	memcpy(arguments + count, v->child, child_count * sizeof(*arguments));
 	rc = sweep_job_start(&s->job[at], v->replay, arguments, log, limit_of(s, slot, lockstep_ns), err);
 	free(arguments);
+	free(await);
 	free(lockstep);
 	free(settle);
 	free(faults);

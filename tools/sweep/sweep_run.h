@@ -15,7 +15,7 @@ struct sweep_options {
 	char **child;
 	const char *speed, *from, *until; /* as of `replay`; the last two may be NULL */
 	struct text_list writes;
-	struct sweep_recorded recorded; /* its finalizers are held in the runs that are laid over */
+	struct sweep_recorded recorded; /* is left to the program in the runs that are laid over */
 	int64_t settle_ns, timeout_ns;
 	int64_t lockstep_ns; /* 0: none */
 	struct text_list invariants;

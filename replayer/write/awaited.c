@@ -1,0 +1,321 @@
+/* awaited.c: see awaited.h. */
+#include "replayer/write/awaited.h"
+
+#include "replayer/write/follow_tape.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/log.h"
+#include "schema/base/text_map.h"
+
+#include <stdlib.h>
+
+/* An object from its creation to its end; a name may have several, one after the other. */
+struct life {
+	char *uid;
+	uint64_t first_seq; /* of its events on the tape */
+	uint64_t last_seq;  /* ... of those that have passed; 0: it is to come */
+	bool is_made;       /* by a program of this replay */
+	bool is_over;       /* on the tape */
+};
+
+struct awaited_name {
+	char *key; /* "RESOURCE/NAMESPACE/NAME", the resource by its number */
+	bool deletes;
+	struct life *lives; /* in the order of the tape */
+	size_t count, cap;
+};
+
+/* An object to be brought to where the tape has it. */
+struct catching_up {
+	uint32_t resource;
+	char *namespace, *name;
+	uint64_t seq;
+};
+
+struct awaited {
+	struct world *world;
+	struct awaited_name **names;
+	size_t count, cap;
+	struct text_map by_key;
+	struct catching_up *waiting;
+	size_t waiting_count, waiting_cap;
+};
+
+/* ---- finding ---- */
+
+static char *key_of(uint32_t resource, struct slice namespace, struct slice name)
+{
+	return xasprintf(
+		"%u/%.*s/%.*s", resource, (int)namespace.len, namespace.ptr, (int)name.len, name.ptr);
+}
+
+static struct awaited_name *find_name(
+	const struct awaited *a, uint32_t resource, struct slice namespace, struct slice name)
+{
+	char *key = a && a->count ? key_of(resource, namespace, name) : NULL;
+	struct awaited_name *found = key ? text_map_get(&a->by_key, key) : NULL;
+
+	free(key);
+	return found;
+}
+
+static bool has_uid(struct slice object, const char *uid)
+{
+	struct object_meta meta;
+
+	return json_scan_object(object, &meta, NULL) == 0 && slice_is(meta.uid, uid);
+}
+
+/* The life that the event belongs to; NULL: it had begun before the replay. */
+static struct life *life_at(struct awaited_name *n, const struct change *c)
+{
+	for (size_t i = n ? n->count : 0; i; i--) {
+		if (n->lives[i - 1].first_seq <= c->seq)
+			return has_uid(c->object, n->lives[i - 1].uid) ? &n->lives[i - 1] : NULL;
+	}
+	return NULL;
+}
+
+/* ---- what the tape makes ---- */
+
+static struct awaited_name *add_name(struct awaited *a, const struct event *e)
+{
+	struct awaited_name *n = xcalloc(1, sizeof(*n));
+
+	if (a->count == a->cap) {
+		a->cap = a->cap ? 2 * a->cap : 16;
+		a->names = xrealloc(a->names, a->cap * sizeof(*a->names));
+	}
+	n->key = key_of(e->resource, e->namespace, e->name);
+	a->names[a->count++] = n;
+	text_map_put(&a->by_key, n->key, n);
+	return n;
+}
+
+static void add_life(struct awaited_name *n, const struct event *e)
+{
+	if (n->count == n->cap) {
+		n->cap = n->cap ? 2 * n->cap : 1;
+		n->lives = xrealloc(n->lives, n->cap * sizeof(*n->lives));
+	}
+	n->lives[n->count++] = (struct life){.uid = slice_dup(e->uid), .first_seq = e->seq};
+}
+
+/* A list shows what had been there before. */
+static bool begins_life(const struct event *e)
+{
+	return e->type == EVENT_ADDED && e->origin != ORIGIN_LIST && e->uid.len;
+}
+
+static void take_event(struct awaited *a, const struct await_rule *r, const struct event *e)
+{
+	struct awaited_name *n;
+
+	if (!begins_life(e) || (r->namespace.len && !slice_equal(r->namespace, e->namespace)) ||
+		(r->name.len && !slice_equal(r->name, e->name)))
+		return;
+	n = find_name(a, e->resource, e->namespace, e->name);
+	if (!n)
+		n = add_name(a, e);
+	n->deletes |= r->deletes;
+	if (!n->count || n->lives[n->count - 1].first_seq < e->seq)
+		add_life(n, e);
+}
+
+static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t resource, struct err *err)
+{
+	char *namespace = r->namespace.len ? slice_dup(r->namespace) : NULL;
+	char *name = r->name.len ? slice_dup(r->name) : NULL;
+	const struct tape_filter filter = {
+		.seq_min = a->world->seq + 1, .resource = resource, .namespace = namespace, .name = name};
+	struct tape_cursor *cursor;
+	struct event e;
+	int rc = tape_cursor_open(a->world->tape, &filter, TAPE_FORWARD, &cursor, err);
+
+	while (rc >= 0 && (rc = tape_cursor_next(cursor, &e, err)) > 0)
+		take_event(a, r, &e);
+	tape_cursor_close(cursor);
+	free(namespace);
+	free(name);
+	return rc;
+}
+
+static int check_policy(const struct await_rule *r, const struct tape_resource *of,
+	const struct write_rules *writes, struct err *err)
+{
+	const struct slice whole = {NULL, 0};
+
+	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), whole, VERB_CREATE,
+		    true) == WRITE_OVERLAY)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"'--await %s' needs '--write %s%s%s=overlay': else nobody would see what a program creates",
+		r->text, of->resource, *of->apigroup ? "." : "", of->apigroup);
+}
+
+static int apply_rule(
+	struct awaited *a, const struct await_rule *r, const struct write_rules *writes, struct err *err)
+{
+	size_t before = a->count;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < a->world->recorded_count && rc == 0; i++) {
+		const struct tape_resource *of = &a->world->collections[i].resource;
+
+		if (!of->resource || !slice_is(r->resource, of->resource) ||
+			!(r->any_group || slice_is(r->group, of->apigroup)))
+			continue;
+		rc = check_policy(r, of, writes, err);
+		if (rc == 0)
+			rc = read_resource(a, r, of->id, err);
+	}
+	if (rc == 0 && a->count == before)
+		log_warn("'--await %s': the tape makes no such object", r->text);
+	return rc;
+}
+
+int awaited_open(struct world *world, const struct await_rules *rules, const struct write_rules *writes,
+	struct awaited **ret, struct err *err)
+{
+	struct awaited *a;
+	int rc = 0;
+
+	*ret = NULL;
+	if (!rules->count)
+		return 0;
+	a = xcalloc(1, sizeof(*a));
+	a->world = world;
+	for (size_t i = 0; i < rules->count && rc == 0; i++)
+		rc = apply_rule(a, &rules->items[i], writes, err);
+	if (rc)
+		awaited_free(a);
+	else
+		*ret = a;
+	return rc;
+}
+
+static void name_free(struct awaited_name *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		free(n->lives[i].uid);
+	free(n->lives);
+	free(n->key);
+	free(n);
+}
+
+static void catching_up_release(struct catching_up *w)
+{
+	free(w->namespace);
+	free(w->name);
+}
+
+void awaited_free(struct awaited *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		name_free(a->names[i]);
+	for (size_t i = 0; i < a->waiting_count; i++)
+		catching_up_release(&a->waiting[i]);
+	text_map_release(&a->by_key);
+	free(a->waiting);
+	free(a->names);
+	free(a);
+}
+
+/* ---- the tape goes on ---- */
+
+void awaited_before(struct awaited *a, const struct collection *in, const struct change *c)
+{
+	struct life *l = life_at(find_name(a, in->resource.id, c->namespace, c->name), c);
+
+	if (!l)
+		return;
+	l->last_seq = c->seq;
+	l->is_over |= c->type == EVENT_DELETED;
+	if (!l->is_made)
+		world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
+}
+
+static bool is_ending(const struct change *c)
+{
+	struct slice found;
+
+	return c->type == EVENT_DELETED ||
+	       json_get(c->object, "metadata.deletionTimestamp", &found, NULL) > 0;
+}
+
+bool awaited_is_aside(
+	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown)
+{
+	struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
+	const struct life *l = life_at(n, c);
+
+	return l && (!has_uid(shown, l->uid) || (n->deletes && is_ending(c)));
+}
+
+/* ---- programs write ---- */
+
+const char *awaited_uid(
+	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name)
+{
+	const struct awaited_name *n = find_name(a, in->resource.id, namespace, name);
+
+	for (size_t i = 0; n && i < n->count; i++) {
+		if (!n->lives[i].is_made && !n->lives[i].is_over)
+			return n->lives[i].uid;
+	}
+	return NULL;
+}
+
+bool awaited_is_to_come(const struct awaited *a, const struct collection *in, struct slice namespace,
+	struct slice name, const char *uid)
+{
+	const char *next = awaited_uid(a, in, namespace, name);
+
+	return next && strcmp(next, uid) == 0;
+}
+
+static void catch_up_later(
+	struct awaited *a, const struct collection *in, const struct change *c, uint64_t seq)
+{
+	if (a->waiting_count == a->waiting_cap) {
+		a->waiting_cap = a->waiting_cap ? 2 * a->waiting_cap : 16;
+		a->waiting = xrealloc(a->waiting, a->waiting_cap * sizeof(*a->waiting));
+	}
+	a->waiting[a->waiting_count++] =
+		(struct catching_up){in->resource.id, slice_dup(c->namespace), slice_dup(c->name), seq};
+}
+
+void awaited_wrote(struct awaited *a, const struct collection *in, const struct change *c)
+{
+	struct awaited_name *n =
+		c->type == EVENT_ADDED ? find_name(a, in->resource.id, c->namespace, c->name) : NULL;
+
+	for (size_t i = 0; n && i < n->count; i++) {
+		struct life *l = &n->lives[i];
+
+		if (l->is_made || !has_uid(c->object, l->uid))
+			continue;
+		l->is_made = true;
+		if (l->last_seq && !l->is_over)
+			catch_up_later(a, in, c, l->last_seq);
+	}
+}
+
+bool awaited_is_busy(const struct awaited *a)
+{
+	return a && a->waiting_count > 0;
+}
+
+void awaited_work(struct awaited *a, struct api *api)
+{
+	for (size_t i = 0; a && i < a->waiting_count; i++) {
+		struct catching_up *w = &a->waiting[i];
+
+		follow_tape_to(api, world_collection(a->world, w->resource), slice_of(w->namespace),
+			slice_of(w->name), w->seq);
+		catching_up_release(w);
+	}
+	if (a)
+		a->waiting_count = 0;
+}

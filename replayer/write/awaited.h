@@ -1,0 +1,68 @@
+/*
+ * awaited.h: objects of the tape that a program of this replay is to make (--await), because the program itself made them
+ * when the tape was recorded. The tape shows none of them until the program has created an object of that name. That
+ * one gets the UID that the tape's has, and follows the tape (follow_tape.h): what others did to it happens to it again.
+ *
+ *                     tape: ADDED               created
+ *     to come -----------------------> hidden -----------> shown <--+ the tape's changes, under what programs wrote
+ *        |               created                             | |____|
+ *        +---------------------------------------------------+
+ *     shown --tape: DELETED--> gone, and the next one of that name is to come; the object stays if the program deletes it, too
+ *
+ * What is there when the replay begins, or where it is moved to, is the tape's.
+ */
+#ifndef REPLAYER_AWAITED_H
+#define REPLAYER_AWAITED_H
+
+#include "replayer/serve/call.h"
+#include "replayer/write/write_policy.h"
+
+/* RESOURCE[.GROUP][/[NAMESPACE/]NAME], with "create,delete=" in front if the program deletes them as well. */
+struct await_rule {
+	char *text;                                    /* of the rule: slices point into it */
+	struct slice resource, group, namespace, name; /* empty: any; name: all of the resource */
+	bool any_group, deletes;
+};
+
+struct await_rules {
+	struct await_rule *items;
+	size_t count;
+};
+
+/* Appends a rule; copies the text. ERR_USAGE describes an error in it. */
+int await_rules_add(struct await_rules *rules, const char *text, struct err *err) MUST_CHECK;
+void await_rules_release(struct await_rules *rules);
+
+struct awaited;
+
+/* Finds the objects that the tape makes after the world's position. *ret is NULL if there are no rules. ERR_USAGE for
+ * objects that nobody would see when they are created (write_policy.h). Borrows the world. */
+int awaited_open(struct world *world, const struct await_rules *rules, const struct write_rules *writes,
+	struct awaited **ret, struct err *err) MUST_CHECK;
+void awaited_free(struct awaited *a); /* accepts NULL, as all below do */
+
+/* An event is about to be applied: it is hidden if its object is to be made first. */
+void awaited_before(struct awaited *a, const struct collection *in, const struct change *c);
+
+/* Whether an event of a written name does not concern the object that was last shown under it: another one is meant, or
+ * its end is left to the program. */
+bool awaited_is_aside(
+	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
+
+/* The UID for an object that a program creates; NULL: nobody awaits it. Borrowed. */
+const char *awaited_uid(
+	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name);
+
+/* Whether that is the object that a program creates next under the name. */
+bool awaited_is_to_come(const struct awaited *a, const struct collection *in, struct slice namespace,
+	struct slice name, const char *uid);
+
+/* A write was stored as this change. */
+void awaited_wrote(struct awaited *a, const struct collection *in, const struct change *c);
+
+/* Whether objects that the tape had made before the program did are still to be brought to where the tape has them; and
+ * does that. */
+bool awaited_is_busy(const struct awaited *a);
+void awaited_work(struct awaited *a, struct api *api);
+
+#endif
