@@ -107,9 +107,9 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "hold-finalizer", offsetof(struct values, held_finalizers), "NAME",
 		"the tape does not take this finalizer of a program away: an object that is to be deleted waits for "
 		"the program"},
-	{OPTION_LIST, 0, "await", offsetof(struct values, await), "OBJECT",
-		"the tape shows this object only when a program has created it, as [create,delete=]RESOURCE[.GROUP]"
-		"[/[NAMESPACE/]NAME]; @FILE: those in FILE, one on each line"},
+	{OPTION_LIST, 0, "await", offsetof(struct values, await), "RULE",
+		"leave to a program what it did in the recording: make [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]"
+		"NAME], or write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER; @FILE: rules, one on each line"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",

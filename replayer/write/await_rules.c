@@ -3,51 +3,54 @@
 
 #include <stdlib.h>
 
-/* "create,delete=" and what follows; only create if nothing is said. */
-static int parse_verbs(struct slice *text, struct await_rule *r, struct err *err)
+static void parse_verbs(struct slice *text, struct await_rule *r)
 {
-	struct slice rest = *text, verbs = slice_cut(&rest, '=');
-	bool creates = !rest.ptr;
+	r->updates = slice_skip(text, "update=");
+	r->deletes = slice_skip(text, "create,delete=");
+	(void)slice_skip(text, "create=");
+}
 
-	if (creates)
-		return 0;
-	*text = rest;
-	do {
-		struct slice verb = slice_cut(&verbs, ',');
+/* SUBRESOURCE:MANAGER, or only the latter: then `head` ends with it. */
+static void parse_update(struct slice *head, struct slice tail, struct await_rule *r)
+{
+	struct slice *with_manager = tail.ptr ? &tail : head, manager = *with_manager;
 
-		creates |= slice_is(verb, "create");
-		r->deletes |= slice_is(verb, "delete");
-		if (!slice_is(verb, "create") && !slice_is(verb, "delete"))
-			return err_set(err, ERR_USAGE,
-				"bad verb '%.*s' in '%s': expected create or create,delete", (int)verb.len,
-				verb.ptr, r->text);
-	} while (verbs.ptr);
-	return creates ? 0
-		       : err_set(err, ERR_USAGE, "'%s' awaits no creation: expected create,delete=...",
-				 r->text);
+	*with_manager = slice_cut(&manager, ':');
+	r->subresource = tail;
+	r->manager = manager;
+}
+
+/* [NAMESPACE/]NAME */
+static void parse_name(struct slice tail, struct await_rule *r)
+{
+	r->name = tail;
+	if (tail.ptr && memchr(tail.ptr, '/', tail.len)) {
+		r->namespace = slice_cut(&tail, '/');
+		r->name = tail;
+	}
 }
 
 static int parse_rule(struct await_rule *r, struct err *err)
 {
-	struct slice text = slice_of(r->text), group;
-	int rc = parse_verbs(&text, r, err);
+	struct slice tail = slice_of(r->text), head, group;
 
-	if (rc)
-		return rc;
-	group = slice_cut(&text, '/');
+	parse_verbs(&tail, r);
+	head = slice_cut(&tail, '/');
+	if (r->updates)
+		parse_update(&head, tail, r);
+	else
+		parse_name(tail, r);
+	group = head;
 	r->resource = slice_cut(&group, '.');
 	r->group = group;
 	r->any_group = !group.ptr;
-	r->name = text;
-	if (text.ptr && memchr(text.ptr, '/', text.len)) {
-		r->namespace = slice_cut(&text, '/');
-		r->name = text;
-	}
-	if (!r->resource.len || (r->name.ptr && !r->name.len))
-		return err_set(err, ERR_USAGE,
-			"bad object '%s': expected [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME]",
-			r->text);
-	return 0;
+	if (r->resource.len && !memchr(head.ptr, '=', head.len) && (!r->updates || r->manager.len) &&
+		(!r->name.ptr || r->name.len))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"bad rule '%s': expected [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME] or "
+		"update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER",
+		r->text);
 }
 
 int await_rules_add(struct await_rules *rules, const char *text, struct err *err)

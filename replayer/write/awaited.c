@@ -1,6 +1,7 @@
 /* awaited.c: see awaited.h. */
 #include "replayer/write/awaited.h"
 
+#include "replayer/write/awaited_fields.h"
 #include "replayer/write/follow_tape.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/log.h"
@@ -36,6 +37,7 @@ struct awaited {
 	struct awaited_name **names;
 	size_t count, cap;
 	struct text_map by_key;
+	struct awaited_fields fields;
 	struct catching_up *waiting;
 	size_t waiting_count, waiting_cap;
 };
@@ -142,20 +144,28 @@ static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t
 static int check_policy(const struct await_rule *r, const struct tape_resource *of,
 	const struct write_rules *writes, struct err *err)
 {
-	const struct slice whole = {NULL, 0};
+	enum verb verb = r->updates ? VERB_UPDATE : VERB_CREATE;
 
-	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), whole, VERB_CREATE,
+	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), r->subresource, verb,
 		    true) == WRITE_OVERLAY)
 		return 0;
 	return err_set(err, ERR_USAGE,
-		"'--await %s' needs '--write %s%s%s=overlay': else nobody would see what a program creates",
+		"'--await %s' needs '--write %s%s%s=overlay': else nobody would see what a program writes",
 		r->text, of->resource, *of->apigroup ? "." : "", of->apigroup);
+}
+
+static int apply_to(struct awaited *a, const struct await_rule *r, uint32_t resource, struct err *err)
+{
+	if (!r->updates)
+		return read_resource(a, r, resource, err);
+	awaited_fields_add(&a->fields, resource, r->manager, r->subresource);
+	return 0;
 }
 
 static int apply_rule(
 	struct awaited *a, const struct await_rule *r, const struct write_rules *writes, struct err *err)
 {
-	size_t before = a->count;
+	size_t before = a->count + a->fields.count;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < a->world->recorded_count && rc == 0; i++) {
@@ -166,10 +176,11 @@ static int apply_rule(
 			continue;
 		rc = check_policy(r, of, writes, err);
 		if (rc == 0)
-			rc = read_resource(a, r, of->id, err);
+			rc = apply_to(a, r, of->id, err);
 	}
-	if (rc == 0 && a->count == before)
-		log_warn("'--await %s': the tape makes no such object", r->text);
+	if (rc == 0 && a->count + a->fields.count == before)
+		log_warn("'--await %s': the tape has no such %s", r->text,
+			r->updates ? "resource" : "new object");
 	return rc;
 }
 
@@ -217,6 +228,7 @@ void awaited_free(struct awaited *a)
 	for (size_t i = 0; i < a->waiting_count; i++)
 		catching_up_release(&a->waiting[i]);
 	text_map_release(&a->by_key);
+	awaited_fields_release(&a->fields);
 	free(a->waiting);
 	free(a->names);
 	free(a);
@@ -224,16 +236,22 @@ void awaited_free(struct awaited *a)
 
 /* ---- the tape goes on ---- */
 
-void awaited_before(struct awaited *a, const struct collection *in, const struct change *c)
+static void note_event(struct awaited *a, struct life *l, const struct collection *in, const struct change *c)
 {
-	struct life *l = life_at(find_name(a, in->resource.id, c->namespace, c->name), c);
-
-	if (!l)
-		return;
 	l->last_seq = c->seq;
 	l->is_over |= c->type == EVENT_DELETED;
 	if (!l->is_made)
 		world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
+}
+
+void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c)
+{
+	struct life *l = life_at(find_name(a, in->resource.id, c->namespace, c->name), c);
+
+	if (l)
+		note_event(a, l, in, c);
+	else if (a)
+		awaited_fields_before(&a->fields, api, in, c);
 }
 
 static bool is_ending(const struct change *c)

@@ -17,11 +17,13 @@
 #include "replayer/serve/call.h"
 #include "replayer/write/write_policy.h"
 
-/* RESOURCE[.GROUP][/[NAMESPACE/]NAME], with "create,delete=" in front if the program deletes them as well. */
+/* Either [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], objects that the program makes, and deletes as well, or
+ * update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, what it writes to objects of others (awaited_fields.h). */
 struct await_rule {
 	char *text;                                    /* of the rule: slices point into it */
 	struct slice resource, group, namespace, name; /* empty: any; name: all of the resource */
-	bool any_group, deletes;
+	struct slice manager, subresource;             /* of updates */
+	bool any_group, deletes, updates;
 };
 
 struct await_rules {
@@ -42,7 +44,7 @@ int awaited_open(struct world *world, const struct await_rules *rules, const str
 void awaited_free(struct awaited *a); /* accepts NULL, as all below do */
 
 /* An event is about to be applied: it is hidden if its object is to be made first. */
-void awaited_before(struct awaited *a, const struct collection *in, const struct change *c);
+void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c);
 
 /* Whether an event of a written name does not concern the object that was last shown under it: another one is meant, or
  * its end is left to the program. */

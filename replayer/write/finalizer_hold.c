@@ -53,19 +53,6 @@ static bool takes_one_away(const struct api *api, struct slice shown, const stru
 	return false;
 }
 
-static void adopt(struct api *api, const struct collection *of, const struct change *c)
-{
-	struct collection *in = world_collection(api->world, of->resource.id);
-	struct own_write o;
-	struct err err;
-
-	own_write_begin(&o, api, in, VERB_UPDATE, c->namespace, c->name);
-	if (own_write_is_allowed(&o) &&
-		world_adopt(api->world, in, c->namespace, c->name, slice_of(OWN_PART_NONE), &err))
-		log_warn("%s of %s is not held: %s", o.w.name, in->resource.resource, err.text);
-	own_write_end(&o);
-}
-
 void finalizer_hold_before(struct api *api, const struct collection *in, const struct change *c)
 {
 	const struct live *l =
@@ -78,7 +65,7 @@ void finalizer_hold_before(struct api *api, const struct collection *in, const s
 	if (world_object(api->world, l->seq, &object, &err))
 		log_warn("%s", err.text);
 	else if (takes_one_away(api, object, c))
-		adopt(api, in, c);
+		own_write_adopt(api, in, c, OWN_PART_NONE);
 }
 
 /* ---- when it has come ---- */

@@ -40,17 +40,31 @@ static cJSON *changed_fields(const cJSON *old, const cJSON *new, struct field_ty
 	return changed;
 }
 
+static void add_way(cJSON *part, const char *manager, const char *subresource)
+{
+	char *way = xasprintf("%s/%s", subresource, manager);
+
+	json_tree_set(json_tree_object(part, "ways"), way, cJSON_CreateTrue());
+	free(way);
+}
+
+char *own_part_await(const char *text, const char *manager, const char *subresource)
+{
+	cJSON *part = part_parse(text);
+
+	add_way(part, manager, subresource);
+	return part_print(part);
+}
+
 char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct field_type type,
 	const char *manager, const char *subresource)
 {
 	cJSON *part = part_parse(text), *fields = changed_fields(old, new, type);
 	cJSON *before = field_set_decode(json_tree_at(part, "fields", NULL));
-	char *way = xasprintf("%s/%s", subresource, manager);
 
 	field_set_change(&fields, before, FIELD_SET_UNION);
 	json_tree_set(part, "fields", field_set_encode(fields));
-	json_tree_set(json_tree_object(part, "ways"), way, cJSON_CreateTrue());
-	free(way);
+	add_way(part, manager, subresource);
 	cJSON_Delete(before);
 	cJSON_Delete(fields);
 	return part_print(part);

@@ -15,6 +15,10 @@
 char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct field_type type,
 	const char *manager, const char *subresource);
 
+/* From now on fields count as written by programs if the tape's program of that manager's name writes them through that
+ * subresource. The caller frees. */
+char *own_part_await(const char *text, const char *manager, const char *subresource);
+
 /* From now on that finalizer counts as written by programs, even if it is the tape's. The caller frees. */
 char *own_part_hold(const char *text, const char *finalizer);
 

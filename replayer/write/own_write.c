@@ -61,6 +61,20 @@ void own_write_drop_finalizer(struct own_write *o, const char *name)
 	own_write_replace(o, object);
 }
 
+void own_write_adopt(struct api *api, const struct collection *in, const struct change *c, const char *part)
+{
+	struct collection *of = world_collection(api->world, in->resource.id);
+	struct own_write o;
+	struct err err;
+
+	own_write_begin(&o, api, of, VERB_UPDATE, c->namespace, c->name);
+	if (own_write_is_allowed(&o) &&
+		world_adopt(api->world, of, c->namespace, c->name, slice_of(part), &err))
+		log_warn(
+			"%s of %s does not lie over the tape: %s", o.w.name, of->resource.resource, err.text);
+	own_write_end(&o);
+}
+
 bool own_write_is_allowed(const struct own_write *o)
 {
 	const struct tape_resource *r = &o->w.c->resource;

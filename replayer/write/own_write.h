@@ -35,4 +35,8 @@ void own_write_drop_finalizer(struct own_write *o, const char *name);
  * rejected. */
 bool own_write_is_allowed(const struct own_write *o);
 
+/* Before that event of the tape: lays the object of its name over the tape as it is, with that part of it written by
+ * programs (own_part.h). Nothing happens where a program's update would not be overlaid. */
+void own_write_adopt(struct api *api, const struct collection *in, const struct change *c, const char *part);
+
 #endif

@@ -247,7 +247,7 @@ static int before(
 	u->event_ns = tape_ns;
 	do_all(u);
 	finalizer_hold_before(u->api, in, c);
-	awaited_before(u->api->awaited, in, c);
+	awaited_before(u->api->awaited, u->api, in, c);
 	u->event_ns = INT64_MAX;
 	return u->other ? u->other->before(u->other_context, in, c, tape_ns, err) : 0;
 }

@@ -100,6 +100,31 @@ class Accompanied(test_sweep.Story):
             self.beside(thing, "MODIFIED", seen="yes")
 
 
+class AlreadyMarked(test_sweep.Story):
+    """Recorded while `marked` ran: with a ConfigMap for each new pod, which is marked then."""
+
+    MANAGER = {"manager": "small-controller", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, "f:marked": {}}}}}
+
+    def listed(self, stream, rv, things):
+        if stream == test_sweep.PODS:
+            super().listed(CONFIGMAPS, rv, [])
+        return super().listed(stream, rv, things)
+
+    def next(self, stream, kind, thing):
+        super().next(stream, kind, thing)
+        if stream == test_sweep.PODS and kind == "ADDED":
+            self.rv += 2
+            super().next(CONFIGMAPS, "ADDED", obj(CONFIGMAPS, thing["metadata"]["name"], self.rv - 1, data={}))
+            meta = {**thing["metadata"], "resourceVersion": str(self.rv), "annotations": {"marked": "yes"}, "managedFields": [self.MANAGER]}
+            super().next(stream, "MODIFIED", {**thing, "metadata": meta})
+
+    def pod(self, name, life, phase, node, **meta):
+        if life == 1 and phase == "Running":
+            meta |= {"annotations": {"marked": "yes"}, "managedFields": [self.MANAGER]}
+        return super().pod(name, life, phase, node, **meta)
+
+
 class Made(test_sweep.Story):
     """In the end somebody makes a ConfigMap as `steps` does."""
 
@@ -192,6 +217,14 @@ class SweepPatternsTest(unittest.TestCase):
         with open(os.path.join(self.folder, "mended", "awaited.txt"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "".join("create,delete=configmaps/default/web-%d\n" % n for n in range(2)))
         self.assertEqual(self.repeat(self.wrong(report)[0]["repeat"]).returncode, 1)
+
+    def test_so_is_what_both_write_to_objects_of_others(self):
+        self.tape = AlreadyMarked(["web-0", "web-1"]).write(os.path.join(self.folder, "marked.tape"))
+        run = self.begin("--patterns", "unobserved", "--max", "4", "--settle", "1500ms", "-o", os.path.join(self.folder, "marked"),
+            command=[sys.executable, BLIND, "mended", "marked"])
+        self.assertGreater(self.end(run, 0)["fine"], 0)
+        with open(os.path.join(self.folder, "marked", "awaited.txt"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "configmaps/default/web-0\nupdate=pods:small-controller\n")
 
     def test_unless_somebody_else_made_it_and_the_user_says_so(self):
         self.tape = Made(["web-0"]).write(os.path.join(self.folder, "made.tape"))

@@ -478,8 +478,31 @@ class Awaited(Following):
 
     def test_a_rule_that_says_nothing_or_cannot_work_is_refused(self):
         self.refused("needs '--write configmaps=overlay'", "configmaps")
-        for words, rule in (("bad verb 'fly'", "fly=pods"), ("awaits no creation", "delete=pods"), ("bad object '/web'", "/web"), ("'nowhere'", "@nowhere")):
+        self.refused("needs '--write pods=overlay'", "update=pods/status:kubelet", "--write", "pods:create=overlay")
+        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "delete=pods", "/web", "pods/", "update=pods/status")), ("'nowhere'", "@nowhere")):
             self.refused(words, rule, "--write", "overlay")
+
+    def test_what_the_program_wrote_to_an_object_of_others_waits_for_it_too(self):
+        def said(rv, phase, reason):
+            return with_meta(pod(rv, {"phase": phase, "reason": reason}), finalizers=["x/y"], managedFields=[entry("controller", {"f:status": {"f:phase": {}}}, "status"),
+                entry("controller", {"f:metadata": {"f:finalizers": {".": {}, 'v:"x/y"': {}}}}), entry("kubelet", {"f:status": {"f:reason": {}}}, "status")])
+        self.begin((PODS, "MODIFIED", said(201, "A", "1")), (PODS, "MODIFIED", said(202, "B", "2")), (PODS, "DELETED", said(203, "B", "2")),
+            options=("--await", "update=pods/status:controller", "--await", "update=pods:controller"))
+        with self.watch(PODS_PATH) as watch:
+            self.step()
+            seen = watch.take(1)[0]["object"]
+        self.assertEqual((seen["status"], "finalizers" in seen["metadata"]), ({"phase": "Running", "reason": "1"}, False))
+        self.patch(POD + "/status", {"status": {"phase": "mine"}})
+        self.patch(POD, {"metadata": {"finalizers": ["x/y"]}})
+        self.step(2)
+        found = self.get(POD)[1]
+        self.assertEqual((found["status"], found["metadata"]["finalizers"]), ({"phase": "mine", "reason": "2"}, ["x/y"]))
+
+    def test_another_managers_events_are_the_tapes_own_versions(self):
+        said = with_meta(pod(230, {"phase": "A"}), managedFields=[entry("controller", {"f:status": {"f:phase": {}}}, "status")])
+        self.begin((PODS, "MODIFIED", said), options=("--await", "update=pods:controller", "--await", "update=pods/status:kubelet"))
+        self.step()
+        self.assertEqual(self.get(POD)[1]["metadata"]["resourceVersion"], "230")
 
     def test_its_dependents_on_the_tape_have_an_owner_that_is_to_come(self):
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "new", "uid": "uid-new"}

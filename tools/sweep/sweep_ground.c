@@ -450,6 +450,9 @@ static void tell_of_tape(const struct sweep *s)
 			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
 			"recorded while it ran: the tape leaves them to the command from now on\n",
 			r->made.count);
+	for (size_t i = 0; i < r->ways.count; i++)
+		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
+			r->ways.items[i] + strlen("update="));
 	for (size_t i = 0; i < r->finalizers.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "

@@ -34,7 +34,29 @@ static const char made_sql[] =
 	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)) ORDER BY 1";
 
-static int on_finalizer(void *context, const struct sql_value *v, size_t count, struct err *err)
+/* The ways in which the program writes to objects of others, and a manager of its name did in the recording. A manager's
+ * name is what the API server takes for one. If new objects of the resource have it, too, it is not the program's alone. */
+static const char ways_sql[] =
+	"WITH mine AS (SELECT w.apigroup, w.resource, coalesce(w.namespace, '') AS namespace, w.name,"
+	"  coalesce(w.subresource, '') AS subresource, json_extract(w.object, '$.metadata.uid') AS uid, coalesce("
+	"   nullif(substr(r.path, nullif(instr(r.path, 'fieldManager='), 0) + 13, instr(substr(r.path || '&',"
+	"    instr(r.path, 'fieldManager=') + 13), '&') - 1), ''),"
+	"   substr(w.client, 1, instr(w.client || '/', '/') - 1)) AS manager"
+	"  FROM writes AS w JOIN requests AS r USING (request) WHERE w.verb IN ('update', 'patch')"
+	"  AND w.status BETWEEN 200 AND 299 AND coalesce(w.dry_run, 0) = 0 AND w.resource NOT IN ('leases', 'events')"
+	"  AND json_valid(w.object))"
+	" SELECT DISTINCT 'update=' || resource || iif(apigroup = '', '', '.' || apigroup)"
+	"   || iif(subresource = '', '', '/' || subresource) || ':' || manager"
+	" FROM mine WHERE EXISTS (SELECT 1 FROM events AS e, json_each(e.object, '$.metadata.managedFields') AS f"
+	"  WHERE e.apigroup = mine.apigroup AND e.resource = mine.resource AND coalesce(e.namespace, '') = mine.namespace"
+	"   AND e.name = mine.name AND e.uid = mine.uid AND e.type = 'MODIFIED' AND e.origin <> 'list'"
+	"   AND json_extract(f.value, '$.manager') = manager"
+	"   AND coalesce(json_extract(f.value, '$.subresource'), '') = subresource)"
+	" AND NOT EXISTS (SELECT 1 FROM events AS e, json_each(e.object, '$.metadata.managedFields') AS f"
+	"  WHERE e.apigroup = mine.apigroup AND e.resource = mine.resource AND e.type = 'ADDED' AND e.origin <> 'list'"
+	"   AND json_extract(f.value, '$.manager') = manager) ORDER BY 1";
+
+static int on_text(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	(void)count;
 	(void)err;
@@ -57,11 +79,14 @@ static int on_made(void *context, const struct sql_value *v, size_t count, struc
 
 int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err)
 {
-	const struct sql_sink finalizers = {.row = on_finalizer, .context = &ret->finalizers};
+	const struct sql_sink finalizers = {.row = on_text, .context = &ret->finalizers};
 	const struct sql_sink made = {.row = on_made, .context = ret};
+	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
-	return rc ? rc : sql_session_run(s, slice_of(made_sql), &made, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(made_sql), &made, err);
+	return rc ? rc : sql_session_run(s, slice_of(ways_sql), &ways, err);
 }
 
 /* Returns whether any are new. */
@@ -91,6 +116,8 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 		rc = buf_printf(&text, err, "%s%s\n",
 			text_list_has(&r->deleted, r->made.items[i]) ? "create,delete=" : "",
 			r->made.items[i]);
+	for (size_t i = 0; i < r->ways.count && rc == 0; i++)
+		rc = buf_printf(&text, err, "%s\n", r->ways.items[i]);
 	if (rc == 0)
 		rc = out_file_write(r->awaited, buf_slice(&text), err);
 	buf_release(&text);
@@ -100,9 +127,12 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 int sweep_recorded_await(
 	struct sweep_recorded *r, const struct sweep_recorded *other, const char *folder, struct err *err)
 {
-	bool made = add_all(&r->made, &other->made), deleted = add_all(&r->deleted, &other->deleted);
+	bool grows = add_all(&r->made, &other->made);
 
-	if (!made && !deleted)
+	grows |= add_all(&r->deleted, &other->deleted);
+	if (r->made.count || r->finalizers.count)
+		grows |= add_all(&r->ways, &other->ways);
+	if (!grows)
 		return 0;
 	if (!r->awaited)
 		r->awaited = xasprintf("%s/awaited.txt", folder);
@@ -121,6 +151,7 @@ void sweep_recorded_release(struct sweep_recorded *r)
 	release_list(&r->finalizers);
 	release_list(&r->made);
 	release_list(&r->deleted);
+	release_list(&r->ways);
 	free(r->awaited);
 	*r = (struct sweep_recorded){0};
 }

@@ -1,7 +1,8 @@
 /*
  * sweep_recorded.h: the program's own work on the tape, which was recorded while it ran. In the runs that are laid over the
  * tape, the tape leaves that to the program: it does not take the program's finalizers away
- * (replayer/write/finalizer_hold.h), and does not make what the program makes (replayer/write/awaited.h).
+ * (replayer/write/finalizer_hold.h), and does not make what the program makes (replayer/write/awaited.h). What both write to
+ * objects of others is left to it only if one of these shows that the program ran.
  */
 #ifndef TOOLS_SWEEP_SWEEP_RECORDED_H
 #define TOOLS_SWEEP_SWEEP_RECORDED_H
@@ -14,6 +15,7 @@ struct sweep_recorded {
 	struct text_list finalizers; /* that both the program and the tape take away */
 	struct text_list made;       /* objects that both make, as rules of --await */
 	struct text_list deleted;    /* ... those of them that the program deletes */
+	struct text_list ways;       /* in which both change objects of others, as such rules */
 	char *awaited;               /* the file with them, for --await @FILE; NULL: none */
 };
 
@@ -24,7 +26,7 @@ void sweep_recorded_release(struct sweep_recorded *r);
 /* Adds the finalizers that another run has shown. */
 void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *other);
 
-/* Adds the objects that another run has shown, to the file in that folder as well. */
+/* Adds the objects and ways that another run has shown, to the file in that folder as well. After sweep_recorded_hold. */
 int sweep_recorded_await(struct sweep_recorded *r, const struct sweep_recorded *other, const char *folder,
 	struct err *err) MUST_CHECK;
 
