@@ -271,6 +271,11 @@ bool awaited_is_aside(
 	return l && (!has_uid(shown, l->uid) || (n->deletes && is_ending(c)));
 }
 
+char *awaited_part(const struct awaited *a, const struct collection *in, const char *part)
+{
+	return a ? awaited_fields_part(&a->fields, in->resource.id, part) : xstrdup(part);
+}
+
 /* ---- programs write ---- */
 
 const char *awaited_uid(

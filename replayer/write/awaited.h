@@ -51,6 +51,10 @@ void awaited_before(struct awaited *a, struct api *api, const struct collection 
 bool awaited_is_aside(
 	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
 
+/* The part of an object that the tape leaves to programs (own_part.h), with what is awaited of its resource; the caller
+ * frees. */
+char *awaited_part(const struct awaited *a, const struct collection *in, const char *part);
+
 /* The UID for an object that a program creates; NULL: nobody awaits it. Borrowed. */
 const char *awaited_uid(
 	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name);

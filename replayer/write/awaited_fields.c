@@ -54,32 +54,33 @@ static cJSON *managed_fields(struct slice object)
 	return entries;
 }
 
-/* All ways that are awaited of the resource as a part, if the event has one of them; else NULL. The caller frees. */
-static char *awaited_part(const struct awaited_fields *f, uint32_t resource, struct slice object)
+char *awaited_fields_part(const struct awaited_fields *f, uint32_t resource, const char *part)
 {
-	char *part = xstrdup(OWN_PART_NONE);
-	cJSON *entries = managed_fields(object);
-	bool has = false;
+	char *text = xstrdup(part);
 
-	for (size_t i = 0; entries && i < f->count; i++) {
+	for (size_t i = 0; i < f->count; i++) {
 		const struct awaited_way *way = &f->ways[i];
 		char *more;
 
 		if (way->resource != resource)
 			continue;
-		more = own_part_await(part, way->manager, way->subresource);
-		free(part);
-		part = more;
-		has |= has_way(entries, way);
+		more = own_part_await(text, way->manager, way->subresource);
+		free(text);
+		text = more;
 	}
-	cJSON_Delete(entries);
-	if (has)
-		return part;
-	free(part);
-	return NULL;
+	return text;
 }
 
-static bool is_awaited(const struct awaited_fields *f, uint32_t resource)
+static bool is_awaited(const struct awaited_fields *f, uint32_t resource, const cJSON *entries)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		if (f->ways[i].resource == resource && has_way(entries, &f->ways[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool knows_resource(const struct awaited_fields *f, uint32_t resource)
 {
 	size_t i = 0;
 
@@ -92,15 +93,15 @@ void awaited_fields_before(
 	const struct awaited_fields *f, struct api *api, const struct collection *in, const struct change *c)
 {
 	const struct live *l;
-	char *part;
+	cJSON *entries;
 
-	if (c->type != EVENT_MODIFIED || !is_awaited(f, in->resource.id))
+	if (c->type != EVENT_MODIFIED || !knows_resource(f, in->resource.id))
 		return;
 	l = live_set_find(&in->live, c->namespace, c->name);
 	if (!l || overlay_has(l->seq))
 		return;
-	part = awaited_part(f, in->resource.id, c->object);
-	if (part)
-		own_write_adopt(api, in, c, part);
-	free(part);
+	entries = managed_fields(c->object);
+	if (is_awaited(f, in->resource.id, entries))
+		own_write_adopt(api, in, c, OWN_PART_NONE);
+	cJSON_Delete(entries);
 }

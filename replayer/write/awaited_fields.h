@@ -25,6 +25,9 @@ void awaited_fields_add(
 	struct awaited_fields *f, uint32_t resource, struct slice manager, struct slice subresource);
 void awaited_fields_release(struct awaited_fields *f);
 
+/* A part of an object (own_part.h) with the ways that are awaited of its resource; the caller frees. */
+char *awaited_fields_part(const struct awaited_fields *f, uint32_t resource, const char *part);
+
 /* An event is about to be applied. */
 void awaited_fields_before(
 	const struct awaited_fields *f, struct api *api, const struct collection *in, const struct change *c);

@@ -179,14 +179,16 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	const struct overlay_version *v = last_version(api, in, c);
 	struct own_write o;
 	cJSON *said;
+	char *part;
 	bool same, is_held;
 
 	if (!v || awaited_is_aside(api->awaited, in, c, blob_body(v->object)) ||
 		json_tree_parse(c->object, &said, NULL))
 		return false;
 	follow_begin(&o, api, in, c);
-	if (!o.w.part)
-		o.w.part = slice_dup(v->part);
+	part = o.w.part ? o.w.part : slice_dup(v->part);
+	o.w.part = awaited_part(api->awaited, in, part);
+	free(part);
 	same = change_is_of(c, blob_body(v->object));
 	is_held = follow_change(&o.w, c, same, said);
 	cJSON_Delete(said);

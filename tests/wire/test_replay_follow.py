@@ -498,6 +498,13 @@ class Awaited(Following):
         found = self.get(POD)[1]
         self.assertEqual((found["status"], found["metadata"]["finalizers"]), ({"phase": "mine", "reason": "2"}, ["x/y"]))
 
+    def test_also_if_it_has_written_to_it_in_another_way_by_then(self):
+        said = with_meta(pod(201, {"phase": "A"}), managedFields=[entry("controller", {"f:status": {"f:phase": {}}}, "status")])
+        self.begin((PODS, "MODIFIED", said), options=("--await", "update=pods/status:controller"))
+        self.patch(POD, {"metadata": {"labels": {"l": "1"}}})
+        self.step()
+        self.assertEqual(self.get(POD)[1]["status"], {"phase": "Running"})
+
     def test_another_managers_events_are_the_tapes_own_versions(self):
         said = with_meta(pod(230, {"phase": "A"}), managedFields=[entry("controller", {"f:status": {"f:phase": {}}}, "status")])
         self.begin((PODS, "MODIFIED", said), options=("--await", "update=pods:controller", "--await", "update=pods/status:kubelet"))
