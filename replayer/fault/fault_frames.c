@@ -110,7 +110,7 @@ static bool echo(const struct faults *f, const struct fault_now *now, const stru
 	const struct fault_version *v = fault_version_find(f, e->seq);
 	int64_t due_ns;
 
-	if (!v)
+	if (!v || v->is_tapes)
 		return false;
 	if (!r->what.by_ns) {
 		if (now->ended || f->applied >= v->applied + (uint64_t)r->what.count)

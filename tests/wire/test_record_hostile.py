@@ -171,8 +171,9 @@ class Lists(Hostile):
         for thing in things:
             thing.broken = answer
         recording = self.record("nodes", *names)
-        wait_for(lambda: recording.query("SELECT count(*) AS n FROM connections WHERE purpose='list' AND end_reason='bad_frame'")[0]["n"] >= 12
-                 if os.path.isdir(self.tape) else False, "every list given up", 5 * PATIENCE_S)  # 840 MB, through a sanitizer
+        recording.wait_events(0)  # there is a tape by then
+        wait_for(lambda: recording.query("SELECT count(*) AS n FROM connections WHERE purpose='list' AND end_reason='bad_frame'")[0]["n"] >= 12,
+                 "every list given up", 5 * PATIENCE_S)  # 840 MB, through a sanitizer
         self.assertRegex(recording.stderr, r"unfinished items of all lists are larger than 268435456 bytes|an item of the list, after 0, is larger")
         self.assert_within(recording, BASE_MB + UNFINISHED_MB)
         self.assert_goes_on(recording)

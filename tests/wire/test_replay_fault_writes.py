@@ -97,6 +97,20 @@ class LateTest(WriteFaultCase):
             self.step(r, 2)
             self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
 
+    def test_what_the_tape_says_of_a_written_object_is_no_write_of_the_program(self):
+        made = (Tape().listed(PODS, 20, [obj(PODS, "a", 5), obj(PODS, "b", 6)])
+            .event(1, PODS, "MODIFIED", obj(PODS, "b", 21))
+            .event(2, PODS, "MODIFIED", obj(PODS, "a", 22, labels={"by": "tape"})))
+        r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "echo", "count": 2}}, made=made, options=("--write", "overlay", *STEPS))
+        with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+            status, _, _ = r.request("PATCH", "/api/v1/namespaces/default/pods/a", {"Content-Type": "application/merge-patch+json"},
+                b'{"metadata": {"annotations": {"by": "program"}}}')
+            self.assertEqual(status, 200)
+            self.step(r, 2)
+            seen = [e["object"]["metadata"] for e in w.take(3)]
+        self.assertEqual([(m["name"], m.get("annotations"), m.get("labels")) for m in seen],
+            [("a", {"by": "program"}, None), ("b", None, None), ("a", {"by": "program"}, {"by": "tape"})])
+
     def test_what_is_written_when_the_tape_has_ended_is_late_by_the_wall_clock(self):
         r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "configmaps"}, "what": {"do": "echo", "by": "1h"}, "clock": "wall"},
             options=("--wait-watchers", "1"))
