@@ -193,7 +193,9 @@ class Command(Identity):
 
     def test_a_signal_is_passed_to_the_command(self):
         server = self.scripted()
-        code = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *a: sys.exit(9)); print('up', flush=True); time.sleep(60)"
+        # It waits for the signal itself: a handler would not run before the end of a sleep that began just after the signal.
+        code = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); print('up', flush=True); " \
+            "signal.sigwait([signal.SIGTERM]); sys.exit(9)"
         tee = self.tee(server, child=[sys.executable, "-c", code])
         self.assertEqual(tee.process.stdout.readline(), "up\n")
         tee.codes = (9,)
