@@ -7,10 +7,13 @@
 
 #include <stdio.h>
 
+#define BEST_LEVEL       19
+#define BEST_BLOCK_BYTES (32 << 20)
+
 struct repack_values {
 	const char *output;
 	int64_t level, extent_size, block_size;
-	bool json;
+	bool best, json;
 };
 
 #define AT(field) offsetof(struct repack_values, field)
@@ -22,6 +25,8 @@ static const struct option_row rows[] = {
 		"sort events in extents of this much JSON (256M)"},
 	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
 		"compress objects in blocks of this size (4M)"},
+	{OPTION_FLAG, 0, "best", AT(best), NULL,
+		"as small as it gets, which takes ten times as long: --level 19 --block-size 32M"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -33,6 +38,8 @@ static int repack_check(const struct repack_values *v, struct err *err)
 	if (v->level < 1 || v->level > 19)
 		return err_set(
 			err, ERR_USAGE, "option '--level' wants 1 to 19, found %lld", (long long)v->level);
+	if (v->best && (v->level != tape_repack_defaults.pack.level || v->block_size))
+		return err_set(err, ERR_USAGE, "'--best' chooses '--level' and '--block-size' itself");
 	return out_file_refuse_stream(v->output, "a tape is a folder", err);
 }
 
@@ -61,7 +68,8 @@ static int repack(void *values, const struct operands *operands, struct err *err
 	struct tape_repack_result result;
 	struct progress progress;
 	const struct tape_repack_options options = {
-		.pack = {(int)v->level, (size_t)v->block_size},
+		.pack = {.level = v->best ? BEST_LEVEL : (int)v->level,
+			.pack_bytes = v->best ? BEST_BLOCK_BYTES : (size_t)v->block_size},
 		.extent_bytes = (uint64_t)v->extent_size,
 		.progress = repack_step,
 		.context = &progress,

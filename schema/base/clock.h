@@ -1,8 +1,8 @@
 /*
  * clock.h: the two clocks, and times and durations as text. moment.h reads times.
  *
- * Wall time (nanoseconds since 1970, UTC) is for records; monotonic time is for waiting and for durations.
- * Code asks the clock it was given, so that tests can give another.
+ * Wall time (nanoseconds since 1970, UTC; the system's in whole microseconds) is for records; monotonic time is for
+ * waiting and for durations. Code asks the clock it was given, so that tests can give another.
  */
 #ifndef SCHEMA_BASE_CLOCK_H
 #define SCHEMA_BASE_CLOCK_H

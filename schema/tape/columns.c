@@ -47,15 +47,21 @@ void column_put(struct columns *c, enum column column, uint64_t value)
 	put_bytes(c, column, bytes, varint_put(bytes, value));
 }
 
-void column_put_text(struct columns *c, enum column column, struct slice previous, struct slice text)
+void column_put_parts(
+	struct columns *c, const struct text_columns *columns, struct slice previous, struct slice text)
 {
 	size_t shared = 0;
 
 	while (shared < previous.len && shared < text.len && previous.ptr[shared] == text.ptr[shared])
 		shared++;
-	column_put(c, column, shared);
-	column_put(c, column, text.len - shared);
-	put_bytes(c, column, text.ptr + shared, text.len - shared);
+	column_put(c, columns->shared, shared);
+	column_put(c, columns->length, text.len - shared);
+	put_bytes(c, columns->bytes, text.ptr + shared, text.len - shared);
+}
+
+void column_put_text(struct columns *c, enum column column, struct slice previous, struct slice text)
+{
+	column_put_parts(c, &(struct text_columns){column, column, column}, previous, text);
 }
 
 /* Capital letters would not come back as they were. */
@@ -127,22 +133,31 @@ static int put_varint(struct buf *to, uint64_t value, struct err *err)
 	return buf_append(to, bytes, varint_put(bytes, value), err);
 }
 
-int columns_write(
-	struct columns *c, size_t events, size_t objects, size_t blocks, struct buf *to, struct err *err)
+/* What no index began with before there were compact ones, which have at least one event. */
+static int mark_compact(struct buf *to, uint64_t unit, struct err *err)
 {
-	int rc;
+	int rc = put_varint(to, 0, err);
+
+	return rc ? rc : put_varint(to, unit, err);
+}
+
+int columns_write(struct columns *c, size_t events, size_t objects, size_t blocks, uint64_t unit,
+	struct buf *to, struct err *err)
+{
+	size_t count = unit ? COLUMN_COUNT : COLUMN_COUNT_PLAIN;
+	int rc = 0;
 
 	if (c->full)
 		return err_set(err, ERR_TOO_LARGE, "index of an extent exceeds %u bytes", LIMIT_INDEX_BYTES);
-	if ((rc = put_varint(to, events, err)) || (rc = put_varint(to, objects, err)) ||
-		(rc = put_varint(to, blocks, err)))
+	if ((unit && (rc = mark_compact(to, unit, err))) || (rc = put_varint(to, events, err)) ||
+		(rc = put_varint(to, objects, err)) || (rc = put_varint(to, blocks, err)))
 		return rc;
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < count; i++) {
 		rc = put_varint(to, c->bytes[i].len, err);
 		if (rc)
 			return rc;
 	}
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < count; i++) {
 		rc = buf_append(to, c->bytes[i].ptr, c->bytes[i].len, err);
 		if (rc)
 			return rc;
@@ -157,17 +172,34 @@ static bool counts_are_possible(const struct column_reader *r, const uint64_t le
 	       r->events <= lengths[COLUMN_PLACE] && r->events <= lengths[COLUMN_SEQ];
 }
 
+/* Returns how many columns there are. */
+static size_t get_form(struct varint_reader *head, struct column_reader *r)
+{
+	static const struct text_columns together = {COLUMN_NAME, COLUMN_NAME, COLUMN_NAME};
+	static const struct text_columns apart = {COLUMN_NAME, COLUMN_NAME_LENGTH, COLUMN_NAME_BYTES};
+
+	r->unit = 1;
+	r->names = together;
+	r->events = varint_get(head);
+	if (r->events)
+		return COLUMN_COUNT_PLAIN;
+	r->unit = varint_get(head);
+	r->names = apart;
+	r->events = varint_get(head);
+	return COLUMN_COUNT;
+}
+
 int column_reader_begin(struct slice index, struct column_reader *ret, struct err *err)
 {
 	struct varint_reader head = {
 		(const uint8_t *)index.ptr, (const uint8_t *)index.ptr + index.len, false};
-	uint64_t lengths[COLUMN_COUNT];
-	struct column_reader r;
+	uint64_t lengths[COLUMN_COUNT] = {0};
+	struct column_reader r = {0};
+	size_t count = get_form(&head, &r);
 
-	r.events = varint_get(&head);
 	r.objects = varint_get(&head);
 	r.blocks = varint_get(&head);
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
+	for (size_t i = 0; i < count; i++)
 		lengths[i] = varint_get(&head);
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		if (head.failed || lengths[i] > (uint64_t)(head.end - head.at))
@@ -176,7 +208,7 @@ int column_reader_begin(struct slice index, struct column_reader *ret, struct er
 		r.columns[i] = (struct varint_reader){head.at, head.at + lengths[i], false};
 		head.at += lengths[i];
 	}
-	if (head.at != head.end || !counts_are_possible(&r, lengths))
+	if (head.at != head.end || !r.unit || !counts_are_possible(&r, lengths))
 		return err_set(err, ERR_CORRUPT, "index of an extent: counts do not fit the columns");
 	*ret = r;
 	return 0;
@@ -193,14 +225,14 @@ static bool columns_take(struct varint_reader *r, void *to, uint64_t len)
 	return true;
 }
 
-struct slice column_get_text(
-	struct column_reader *r, enum column column, struct slice previous, char *scratch)
+struct slice column_get_parts(
+	struct column_reader *r, const struct text_columns *columns, struct slice previous, char *scratch)
 {
-	struct varint_reader *from = &r->columns[column];
-	uint64_t shared = varint_get(from), rest = varint_get(from);
+	struct varint_reader *head = &r->columns[columns->shared], *from = &r->columns[columns->bytes];
+	uint64_t shared = varint_get(head), rest = varint_get(&r->columns[columns->length]);
 
-	if (from->failed || shared > previous.len || rest > LIMIT_NAME_BYTES ||
-		shared + rest > LIMIT_NAME_BYTES) {
+	if (head->failed || r->columns[columns->length].failed || shared > previous.len ||
+		rest > LIMIT_NAME_BYTES || shared + rest > LIMIT_NAME_BYTES) {
 		from->failed = true;
 		return (struct slice){NULL, 0};
 	}
@@ -209,6 +241,12 @@ struct slice column_get_text(
 	if (!columns_take(from, scratch + shared, rest))
 		return (struct slice){NULL, 0};
 	return (struct slice){scratch, shared + rest};
+}
+
+struct slice column_get_text(
+	struct column_reader *r, enum column column, struct slice previous, char *scratch)
+{
+	return column_get_parts(r, &(struct text_columns){column, column, column}, previous, scratch);
 }
 
 struct slice column_get_uid(struct column_reader *r, enum column column, char *scratch)

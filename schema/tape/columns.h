@@ -24,7 +24,16 @@ enum column {
 	COLUMN_STREAM,    /* seq order: stream id */
 	COLUMN_RV,        /* seq order: 0 for a text, else 1 + zigzag of the distance from the last number */
 	COLUMN_RV_TEXT,   /* one for each 0 above: text */
+	/* Of a compact index alone, where COLUMN_NAME has what is shared, and times are counted in units. */
+	COLUMN_NAME_LENGTH, /* an object: the rest's length */
+	COLUMN_NAME_BYTES,  /* an object: the rest */
 	COLUMN_COUNT,
+};
+#define COLUMN_COUNT_PLAIN COLUMN_NAME_LENGTH
+
+/* Where the parts of a text go: one after the other into one column, or each into its own. */
+struct text_columns {
+	enum column shared, length, bytes;
 };
 
 struct columns;
@@ -32,15 +41,20 @@ struct columns *columns_new(void);
 void columns_free(struct columns *c);
 void column_put(struct columns *c, enum column column, uint64_t value);
 void column_put_text(struct columns *c, enum column column, struct slice previous, struct slice text);
+void column_put_parts(
+	struct columns *c, const struct text_columns *columns, struct slice previous, struct slice text);
 void column_put_uid(struct columns *c, enum column column, struct slice uid);
 /* The digits of a number, valid until the next call. */
 struct slice column_number_text(struct columns *c, uint64_t number);
-/* The whole index: counts, the length of each column, the columns. */
-int columns_write(struct columns *c, size_t events, size_t objects, size_t blocks, struct buf *to,
-	struct err *err) MUST_CHECK;
+/* The whole index: counts, the length of each column, the columns. unit: of the times in a compact one, in ns; 0: it is
+ * not compact. */
+int columns_write(struct columns *c, size_t events, size_t objects, size_t blocks, uint64_t unit,
+	struct buf *to, struct err *err) MUST_CHECK;
 
 struct column_reader {
 	size_t events, objects, blocks;
+	uint64_t unit; /* of the times, in ns */
+	struct text_columns names;
 	struct varint_reader columns[COLUMN_COUNT];
 };
 
@@ -57,6 +71,8 @@ static inline uint64_t column_get(struct column_reader *r, enum column column)
  * failed. */
 struct slice column_get_text(
 	struct column_reader *r, enum column column, struct slice previous, char *scratch);
+struct slice column_get_parts(
+	struct column_reader *r, const struct text_columns *columns, struct slice previous, char *scratch);
 struct slice column_get_uid(struct column_reader *r, enum column column, char *scratch);
 
 /* True if every column was read to its end without a failure. */

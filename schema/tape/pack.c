@@ -163,9 +163,20 @@ static int fill_blocks(struct packer *p, struct err *err)
 	return rc ? rc : finish_chain(p, err);
 }
 
-static void put_object_columns(const struct extent *x, struct columns *c)
+static void put_name(const struct packer *p, struct columns *c, struct slice previous, struct slice name)
+{
+	static const struct text_columns apart = {COLUMN_NAME, COLUMN_NAME_LENGTH, COLUMN_NAME_BYTES};
+
+	if (p->options->compact)
+		column_put_parts(c, &apart, previous, name);
+	else
+		column_put_text(c, COLUMN_NAME, previous, name);
+}
+
+static void put_object_columns(const struct packer *p, struct columns *c)
 {
 	const struct extent_object *previous = NULL;
+	const struct extent *x = p->x;
 
 	for (size_t i = 0; i < x->object_count; i++) {
 		const struct extent_object *o = &x->objects[i];
@@ -174,7 +185,7 @@ static void put_object_columns(const struct extent *x, struct columns *c)
 		column_put(c, COLUMN_RUN, o->count);
 		column_put_text(c, COLUMN_NAMESPACE, previous ? previous->namespace : (struct slice){0},
 			o->namespace);
-		column_put_text(c, COLUMN_NAME, previous ? previous->name : (struct slice){0}, o->name);
+		put_name(p, c, previous ? previous->name : (struct slice){0}, o->name);
 		column_put_uid(c, COLUMN_UID, o->uid);
 		previous = o;
 	}
@@ -210,7 +221,38 @@ static void put_rv(
 	*previous = e->rv;
 }
 
-static void put_event_columns(const struct extent *x, struct columns *c)
+static uint64_t distance(int64_t from, int64_t to)
+{
+	int64_t d = wrap_sub(to, from);
+
+	return d < 0 ? -(uint64_t)d : (uint64_t)d;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Of all distances between times: recorders count less finely than in ns. */
+static uint64_t find_unit(const struct extent *x)
+{
+	uint64_t unit = 0;
+	int64_t time_ns = 0;
+
+	for (size_t i = 0; i < x->event_count && unit != 1; i++) {
+		unit = common_divisor(unit, distance(time_ns, x->events[i].time_ns));
+		time_ns = x->events[i].time_ns;
+	}
+	return unit && unit <= INT64_MAX ? unit : 1;
+}
+
+static void put_event_columns(const struct extent *x, uint64_t unit, struct columns *c)
 {
 	uint64_t seq = 0, rv = 0;
 	int64_t time_ns = 0;
@@ -219,7 +261,7 @@ static void put_event_columns(const struct extent *x, struct columns *c)
 		const struct extent_event *e = &x->events[i];
 
 		column_put(c, COLUMN_SEQ, e->seq - seq - 1);
-		column_put(c, COLUMN_TIME, zigzag(wrap_sub(e->time_ns, time_ns)));
+		column_put(c, COLUMN_TIME, zigzag(wrap_sub(e->time_ns, time_ns) / (int64_t)unit));
 		column_put(c, COLUMN_HEAD, e->head);
 		column_put(c, COLUMN_STREAM, e->stream);
 		put_rv(x, e, &rv, c);
@@ -230,6 +272,7 @@ static void put_event_columns(const struct extent *x, struct columns *c)
 
 static int pack_index(struct packer *p, struct err *err)
 {
+	uint64_t unit = p->options->compact ? find_unit(p->x) : 0;
 	struct columns *c = columns_new();
 	struct buf raw;
 	int rc;
@@ -237,11 +280,11 @@ static int pack_index(struct packer *p, struct err *err)
 	for (size_t i = 0; i < p->out.block_count; i++)
 		column_put(c, COLUMN_BLOCK,
 			(uint64_t)p->out.blocks[i].events << 1 | (p->out.blocks[i].kind == BLOCK_CHAIN));
-	put_object_columns(p->x, c);
+	put_object_columns(p, c);
 	put_layout_columns(p->x, c);
-	put_event_columns(p->x, c);
+	put_event_columns(p->x, unit ? unit : 1, c);
 	buf_init(&raw, LIMIT_INDEX_BYTES);
-	rc = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, &raw, err);
+	rc = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, unit, &raw, err);
 	columns_free(c);
 	p->out.index_raw_bytes = raw.len;
 	if (!rc)
@@ -315,7 +358,7 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 	buf_release(&p.frame);
 	if (!rc)
 		rc = pack_index(&p, err);
-	if (!rc)
+	if (!rc && !options->compact)
 		rc = pack_filter(x, &p.out.filter, err);
 	if (rc) {
 		pack_release(&p.out);

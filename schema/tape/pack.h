@@ -39,13 +39,14 @@ struct packed_extent {
 	size_t block_count;
 	struct buf index; /* compressed */
 	uint64_t index_raw_bytes;
-	struct buf filter;
+	struct buf filter; /* of a compact one: empty */
 };
 
 struct pack_options {
 	int level;         /* zstd's */
 	size_t pack_bytes; /* of a pack, at most LIMIT_BLOCK_BYTES / 2; bigger is smaller and slower to look
 			      into */
+	bool compact;      /* a smaller index and no filter, in a segment of which all extents are so */
 };
 
 /* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. A failure of

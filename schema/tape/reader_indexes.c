@@ -251,7 +251,7 @@ int reader_may_have(struct tape *t, struct tape_extent *row, uint32_t hash, bool
 	int rc;
 
 	*ret = true;
-	if (row->hot)
+	if (row->hot || row->is_compact)
 		return 0;
 	row->used = ++t->tick;
 	if (!row->filter && (rc = load_filter(t, row, err)))

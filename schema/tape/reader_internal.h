@@ -45,6 +45,7 @@ struct tape_extent {
 	uint64_t used;
 	uint32_t *filter; /* sealed: decoded, or NULL */
 	size_t filter_count;
+	bool is_compact; /* it has no filter */
 };
 
 struct extent_list {

@@ -114,7 +114,7 @@ static int load_extents(
 	sqlite3_stmt *rows;
 	int step = SQLITE_DONE;
 	int rc = segment_prepare(db,
-		"SELECT id, first_seq, last_seq, events, raw_bytes, min_time_ns, max_time_ns FROM extent "
+		"SELECT id, first_seq, last_seq, events, raw_bytes, min_time_ns, max_time_ns, filter IS NULL FROM extent "
 		"WHERE id > ? AND kind = ? ORDER BY id",
 		&rows, err);
 
@@ -132,6 +132,7 @@ static int load_extents(
 			.raw_bytes = (uint64_t)sqlite3_column_int64(rows, 4),
 			.min_time_ns = sqlite3_column_int64(rows, 5),
 			.max_time_ns = sqlite3_column_int64(rows, 6),
+			.is_compact = sqlite3_column_int(rows, 7),
 		};
 
 		rc = of_state ? take_state(t, &x, err) : take_events(t, &x, err);

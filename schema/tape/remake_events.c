@@ -186,8 +186,8 @@ static int put_range(struct remake *r, uint64_t first, uint64_t last, struct err
 /* What nothing has to be asked about need not be decoded. */
 static bool can_copy(const struct remake *r, const struct tape_extent *x)
 {
-	return r->whole && !r->o->hooks.rewrite && !x->hot && x->first_seq >= r->first_seq &&
-	       x->last_seq <= r->last_seq;
+	return r->whole && !r->o->hooks.rewrite && !x->hot && !x->is_compact &&
+	       x->first_seq >= r->first_seq && x->last_seq <= r->last_seq;
 }
 
 static int put_extent(struct remake *r, const struct tape_extent *x, struct err *err)

@@ -74,7 +74,7 @@ static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 		rc = segment_exec(r->db, "COMMIT", err);
 	if (!rc && r->tape->segments[segment].base != r->tape->segments[segment].file.number)
 		rc = segment_build_upon(r->db, r->tape->segments[segment].base, err);
-	return rc;
+	return rc ? rc : segment_make_compact(r->db, err);
 }
 
 static int repack_store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
@@ -277,6 +277,7 @@ static void set_options(struct repacker *r, const struct tape_repack_options *o)
 	r->o = *o;
 	r->o.pack.level = o->pack.level ? o->pack.level : d->pack.level;
 	r->o.pack.pack_bytes = o->pack.pack_bytes ? o->pack.pack_bytes : d->pack.pack_bytes;
+	r->o.pack.compact = true;
 	r->o.extent_bytes = o->extent_bytes ? o->extent_bytes : d->extent_bytes;
 	if (r->o.pack.pack_bytes > LIMIT_BLOCK_BYTES / 2)
 		r->o.pack.pack_bytes = LIMIT_BLOCK_BYTES / 2;

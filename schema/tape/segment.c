@@ -124,6 +124,18 @@ int segment_build_upon(sqlite3 *db, uint32_t base, struct err *err)
 	return segment_exec(db, sql, err);
 }
 
+int segment_make_compact(sqlite3 *db, struct err *err)
+{
+	int64_t version;
+	char sql[48];
+	int rc = segment_number(db, "PRAGMA user_version", 0, &version, err);
+
+	if (rc)
+		return rc;
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", (int)version + FORMAT_COMPACT);
+	return segment_exec(db, sql, err);
+}
+
 int segment_base(sqlite3 *db, uint32_t number, uint32_t *ret, struct err *err)
 {
 	int64_t base;

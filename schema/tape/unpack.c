@@ -36,7 +36,7 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 		o->namespace = column_get_text(r, COLUMN_NAMESPACE, previous.namespace, namespace);
 		o->namespace = slice_equal(o->namespace, previous.namespace) ? previous.namespace
 									     : extent_keep(x, o->namespace);
-		o->name = extent_keep(x, column_get_text(r, COLUMN_NAME, previous.name, name));
+		o->name = extent_keep(x, column_get_parts(r, &r->names, previous.name, name));
 		o->uid = extent_keep(x, column_get_uid(r, COLUMN_UID, uid));
 		if (i && extent_compare_object(&previous, o) >= 0)
 			return unpack_damaged("objects are not in order", err);
@@ -156,7 +156,8 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 		if (step == 0 || seq + step < seq)
 			return unpack_damaged("numbers of events go back", err);
 		seq += step;
-		time_ns = wrap_add(time_ns, unzigzag(column_get(r, COLUMN_TIME)));
+		time_ns = wrap_add(
+			time_ns, (int64_t)((uint64_t)unzigzag(column_get(r, COLUMN_TIME)) * r->unit));
 		head = column_get(r, COLUMN_HEAD);
 		stream = column_get(r, COLUMN_STREAM);
 		if (!head_is_known(head) || head & HEAD_RV_GIVEN || stream > UINT32_MAX ||

@@ -155,13 +155,15 @@ static void check_base(struct verifier *v)
 	int64_t version = 0, states = 0;
 	struct err err = {0};
 	char expected[24];
+	int failed;
 
+	failed = segment_number(v->db, "PRAGMA user_version", 0, &version, NULL);
+	v->is_compact = !failed && version > FORMAT_COMPACT;
 	if (segment_base(v->db, number, &base, &err)) {
 		verify_report_row(v, "meta", 0, "", "", "%s", err.text);
 		return;
 	}
-	if (segment_number(v->db, "PRAGMA user_version", 0, &version, NULL) == 0 &&
-		(version == FORMAT_VERSION_UPON) != (base != number))
+	if (!failed && format_builds_upon(version) != (base != number))
 		verify_report_file(
 			v, "format version %lld, but its state is in segment %u", (long long)version, base);
 	if (base == number) {

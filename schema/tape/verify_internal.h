@@ -41,6 +41,7 @@ struct verifier {
 	const struct segment_file *file;
 	const char *name; /* its name in the directory */
 	sqlite3 *db;
+	bool is_compact; /* its extents have no filter */
 };
 
 /* Reports a damage at a place in the current file. */

@@ -13,7 +13,7 @@ _spec.loader.exec_module(make_golden)
 
 with open(os.path.join(GOLDEN, "damages.json"), encoding="ascii") as _file:
     DAMAGES = json.load(_file)
-GOOD = sorted([*make_golden.TAPES, "repacked"])
+GOOD = sorted([*make_golden.TAPES, *make_golden.REPACKED])
 
 
 def copy_good(name, to):

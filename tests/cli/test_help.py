@@ -141,6 +141,7 @@ class Refusals(unittest.TestCase):
     def test_sizes_have_units(self):
         for size in ("600k", "16Gi", "1.5G", "16GiB", "512M", "512", "1024KB"):
             self.assertIn("no tape to make", run("repack", "--extent-size", size, TAPE).stderr, size)
+        self.assertRefused(run("repack", "--best", "--level", "3", TAPE, "-o", "new"), "kubetape repack: '--best' chooses '--level' and '--block-size' itself")
         for size in ("1.5", "G", "1.G", "-1", "1X", "1GG", "1e3", ".5G", ""):
             self.assertRefused(run("repack", "--extent-size", size, TAPE), "kubetape repack: option '--extent-size': expected a size such as "
                                f"600k, 16Gi or 1.5G, found '{size}'")

@@ -133,12 +133,13 @@ TAPES = {
     # Format 2: a segment that builds upon the state of the one before it.
     "grouped": [*marks(7), *long(0, 20), ROTATE, *long(20, 12)],
 }
-REPACKED = "rotated"
+# What was packed again, by its name. Formats 3 and 4 are those of `compact`; `repacked` was made earlier, of format 1.
+REPACKED = {"repacked": "rotated", "compact": "grouped"}
 
 
 def events_of(name):
     """What the tape must hold: (time_ns, type, origin, resource, name, uid, rv, object text)."""
-    lines = TAPES[REPACKED if name == "repacked" else name]
+    lines = TAPES[REPACKED.get(name, name)]
     return [(e["time_ns"], e["type"], e["origin"], e["stream"]["resource"], e["object"]["metadata"]["name"],
              e["object"]["metadata"]["uid"], e.get("rv") or e["object"]["metadata"]["resourceVersion"],
              compact(e["object"])) for e in lines if "type" in e]
@@ -230,7 +231,7 @@ def damages(out):
         "empty-file": {"of": "sealed", "file": "seg-000001.db", "cut": 0},
         "missing-middle": {"of": "rotated", "file": "seg-000002.db", "remove": True},
         "wrong-digest": {"of": "rotated", "file": "seg-000001.db", "put": wrong_digest(first)},
-        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000003"}]},
+        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000005"}]},
         "other-database": {"of": "open", "file": "open-000001.db", "put": [{"at": 68, "bytes": "00000000"}]},
         "torn-log": {"of": "killed", "file": "open-000002.db-wal",
                      "cut": os.path.getsize(os.path.join(out, "killed.tape/open-000002.db-wal")) - 5000},
@@ -243,8 +244,9 @@ def main(out):
         data = "\n".join(map(compact, lines)) + "\n"
         tape = os.path.join(out, name + ".tape")
         subprocess.run([os.path.join(BUILD, "make_tape"), tape], input=data.encode(), check=True, timeout=60)
-    subprocess.run([os.path.join(BUILD, "kubetape"), "repack", os.path.join(out, REPACKED + ".tape"),
-                    "-o", os.path.join(out, "repacked.tape")], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    for name, of in REPACKED.items():
+        subprocess.run([os.path.join(BUILD, "kubetape"), "repack", os.path.join(out, of + ".tape"),
+                        "-o", os.path.join(out, name + ".tape")], check=True, timeout=60, stdout=subprocess.DEVNULL)
     with open(os.path.join(out, "damages.json"), "w", encoding="ascii") as file:
         json.dump(damages(out), file, indent=1)
         file.write("\n")
