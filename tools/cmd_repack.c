@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
 	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
 		"compress objects in blocks of this size (4M)"},
 	{OPTION_FLAG, 0, "best", AT(best), NULL,
-		"as small as it gets, which takes ten times as long: --level 19 --block-size 32M"},
+		"as small as it gets, which takes three times as long: --level 19 --block-size 32M"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
