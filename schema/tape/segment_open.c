@@ -67,11 +67,16 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 	return bytes;
 }
 
-/* SQLite makes lists that are as long as the database says it is. */
+static uint64_t bytes_of(const struct segment_file *file)
+{
+	return file_bytes(file->path, "") + (file->sealed ? 0 : file_bytes(file->path, "-wal"));
+}
+
+/* SQLite makes lists that are as long as the database says it is. A writer may make it longer meanwhile, or take its files
+ * away because it has sealed them. */
 static int check_size(sqlite3 *db, const struct segment_file *file, struct err *err)
 {
-	uint64_t bytes = file_bytes(file->path, "");
-	uint64_t log_bytes = file->sealed ? 0 : file_bytes(file->path, "-wal"), room;
+	uint64_t before = bytes_of(file), after, room;
 	int64_t page_bytes, pages;
 	int rc;
 
@@ -81,7 +86,8 @@ static int check_size(sqlite3 *db, const struct segment_file *file, struct err *
 	if (page_bytes != FORMAT_PAGE_BYTES && (!file->sealed || page_bytes != FORMAT_SMALL_PAGE_BYTES))
 		return err_set(err, ERR_CORRUPT, "'%s' has pages of %lld bytes, expected %d", file->path,
 			(long long)page_bytes, FORMAT_PAGE_BYTES);
-	room = (bytes + log_bytes) / (uint64_t)page_bytes;
+	after = bytes_of(file);
+	room = (before > after ? before : after) / (uint64_t)page_bytes;
 	if (pages < 1 || (uint64_t)pages > room)
 		return err_set(err, ERR_CORRUPT, "'%s' claims %lld pages, found room for %llu", file->path,
 			(long long)pages, (unsigned long long)room);
