@@ -220,9 +220,9 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_so_is_what_both_write_to_objects_of_others(self):
         self.tape = AlreadyMarked(["web-0", "web-1"]).write(os.path.join(self.folder, "marked.tape"))
-        done = self.sweep("--patterns", "unobserved", "--max", "1", "--settle", "1s", "-o", os.path.join(self.folder, "marked"),
+        run = self.begin("--patterns", "unobserved", "--max", "4", "--settle", "1500ms", "-o", os.path.join(self.folder, "marked"),
             command=[sys.executable, BLIND, "mended", "marked"])
-        self.assertIn("what both write to objects of others: pods:small-controller", done.stderr)
+        self.assertGreater(self.end(run, 0)["fine"], 0)
         with open(os.path.join(self.folder, "marked", "awaited.txt"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "configmaps/default/web-0\nupdate=pods:small-controller\n")
 

@@ -14,6 +14,7 @@
  *     sweep_jobs.c        replays as processes
  *     sweep_answer.c      the result of a run, read from its run file
  *     sweep_compare.c     how two of them differ
+ *     sweep_content.c     ... in what is left of an object, field by field
  *     sweep_unseen.c      what a program could not see
  *     sweep_absent.c      what it deleted because an older view lacked it, and made again
  *     sweep_causes.c      findings of one cause

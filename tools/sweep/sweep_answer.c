@@ -72,7 +72,14 @@ static const char left_sql[] =
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
-/* The same as keys and contents; and, of an object of the tape that writes lie over, what these have changed of it. */
+/* What a server fills in, and who wrote what. */
+#define WITHOUT_NOISE(object)                                                                                \
+	"json_remove(" object                                                                                \
+	", '$.metadata.resourceVersion', '$.metadata.managedFields', '$.metadata.uid',"                      \
+	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
+	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
+
+/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. */
 static const char told_sql[] =
 	", placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
@@ -83,22 +90,19 @@ static const char told_sql[] =
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
 	"   ELSE body END AS content, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
-	"   (SELECT jdiff(e.object, p.object) FROM events AS e WHERE e.apigroup = p.apigroup"
+	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
 	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
 	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
-	"    ORDER BY e.seq DESC LIMIT 1) END AS changed FROM placed AS p"
+	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM placed AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
 	"   OR name = '(all)'))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
 	" resource || iif(apigroup = '', '', '.' || apigroup), iif(json_valid(content) AND json_type(content) ="
-	"  'object', json_remove(content, '$.metadata.resourceVersion', '$.metadata.managedFields',"
-	"  '$.metadata.uid', '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"
-	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content),"
-	" made_seq * (made_seq > (SELECT seq FROM start)), iif(changed IS NULL, NULL, (SELECT"
-	"  json_group_object(json_extract(value, '$.path'), json_extract(value, '$.new')) FROM json_each(changed)"
-	"  WHERE json_extract(value, '$.path') NOT LIKE '%" TRIGGER_TIME "%')) FROM told";
+	"  'object', " WITHOUT_NOISE("content") ", content), made_seq * (made_seq > (SELECT seq FROM start)),"
+						" iif(json_valid(tape), " WITHOUT_NOISE(
+							"tape") ", NULL) FROM told";
 
 /* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
  */
@@ -342,7 +346,7 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	to->effects[to->effect_count++] = (struct sweep_effect){.key = text_of(&v[0]),
 		.resource = text_of(&v[1]),
 		.content = content_of(r, &v[2]),
-		.own = v[4].type == SQL_TEXT ? content_of(r, &v[4]) : NULL,
+		.tape = v[4].type == SQL_TEXT ? content_of(r, &v[4]) : NULL,
 		.made_seq = v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
 	return 0;
 }
@@ -424,7 +428,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->effects[i].key);
 		free(a->effects[i].resource);
 		free(a->effects[i].content);
-		free(a->effects[i].own);
+		free(a->effects[i].tape);
 	}
 	for (size_t i = 0; i < a->count_count; i++) {
 		free(a->counts[i].key);

@@ -13,7 +13,7 @@ struct sweep_effect {
 	char *key;      /* "configmaps shop/web-0" */
 	char *resource; /* of the key */
 	char *content;
-	char *own; /* what of it the program changed, as the tape has the rest; NULL: all */
+	char *tape; /* what the tape had of it when the program wrote; NULL: nothing, it is the program's */
 	uint64_t
 		made_seq; /* the event before the write that made it; 0: it answers to the state at the start */
 };
@@ -59,10 +59,9 @@ void sweep_answer_release(struct sweep_answer *a);
 /* What to compare. */
 struct sweep_measure {
 	bool exit_code, writes;
-	bool counts_vary; /* they differ from run to run by themselves */
-	char **unsteady;  /* resources whose content differs from run to run by itself */
-	size_t unsteady_count;
-	bool is_own; /* ... in the runs of this measure, the second of which is kept */
+	bool counts_vary;          /* they differ from run to run by themselves */
+	struct text_list unsteady; /* of sweep_content.h: what differs from run to run by itself; owned */
+	bool is_own;               /* ... in the runs of this measure, the second of which is kept */
 };
 
 /* The program's results without faults. */

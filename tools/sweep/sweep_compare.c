@@ -1,4 +1,5 @@
 /* sweep_compare.c: how two runs differ. See sweep.h. */
+#include "tools/sweep/sweep_content.h"
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/visible.h"
@@ -18,15 +19,6 @@ static void say_visibly(struct buf *to, const char *text, size_t len)
 	if (!to)
 		return;
 	(void)!visible_append(to, (struct slice){text, strnlen(text, len)}, NULL);
-}
-
-static bool is_unsteady(const struct sweep_measure *m, const char *resource)
-{
-	for (size_t i = 0; i < m->unsteady_count; i++) {
-		if (strcmp(m->unsteady[i], resource) == 0)
-			return true;
-	}
-	return false;
 }
 
 static void tell_end(struct buf *to, const struct sweep_answer *a)
@@ -51,27 +43,49 @@ static size_t compare_ends(
 	return 1;
 }
 
-/* Of an object of the tape the rest is the version that the program happened to write over. */
-static bool has_same_content(const struct sweep_effect *a, const struct sweep_effect *b)
+/* From where two values begin to differ. */
+static void tell_value(struct buf *to, const char *value, size_t same)
 {
-	return strcmp(a->content, b->content) == 0 || (a->own && b->own && strcmp(a->own, b->own) == 0);
+	if (!value) {
+		say(to, "absent");
+		return;
+	}
+	say(to, "%s", same ? "..." : "");
+	say_visibly(to, value + same, SHOWN_BYTES);
+	say(to, "%s", strlen(value + same) > SHOWN_BYTES ? "..." : "");
 }
 
-/* The part of two texts where they begin to differ. */
-static void tell_contents(
-	struct buf *to, const char *key, const char *without, const char *with, const char *than)
+static void tell_content(
+	struct buf *to, const char *key, const struct content_difference *d, const char *than)
 {
 	size_t same = 0;
 
-	while (without[same] && without[same] == with[same])
+	while (d->without && d->with && d->without[same] && d->without[same] == d->with[same])
 		same++;
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
 	say_visibly(to, key, SIZE_MAX);
-	say(to, " is left with other content: ...");
-	say_visibly(to, with + same, SHOWN_BYTES);
-	say(to, " (%s: ...", than);
-	say_visibly(to, without + same, SHOWN_BYTES);
+	say(to, " is left with other content: ");
+	say_visibly(to, d->field, SIZE_MAX);
+	say(to, "%s", *d->field ? " is " : "");
+	tell_value(to, d->with, same);
+	say(to, " (%s: ", than);
+	tell_value(to, d->without, same);
 	say(to, ")\n");
+}
+
+/* `order`: below 0 it is only in the first, above 0 only in the second. */
+static void tell_effect(
+	struct buf *to, int order, const char *key, const struct content_difference *d, const char *than)
+{
+	if (order == 0) {
+		tell_content(to, key, d, than);
+		return;
+	}
+	say_visibly(to, key, SIZE_MAX);
+	if (order < 0)
+		say(to, " is missing\n");
+	else
+		say(to, " is left (%s: not)\n", than);
 }
 
 /* Walks both lists, which are sorted. */
@@ -84,24 +98,17 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		bool differs = order || (!is_unsteady(m, a->resource) && !has_same_content(a, b));
+		struct content_difference d = {0};
+		bool differs = order || sweep_content_differs(a, b, &m->unsteady, &d);
 
 		i += order <= 0;
 		k += order >= 0;
 		if (order < 0 && text_list_has(&with->unseen, a->key))
 			continue;
-		if (!differs || n++ >= KEYS_SHOWN)
-			continue;
-		if (order == 0) {
-			tell_contents(to, a->key, a->own && b->own ? a->own : a->content,
-				a->own && b->own ? b->own : b->content, than);
-			continue;
-		}
-		say_visibly(to, order < 0 ? a->key : b->key, SIZE_MAX);
-		if (order < 0)
-			say(to, " is missing\n");
-		else
-			say(to, " is left (%s: not)\n", than);
+		n += differs;
+		if (differs && n <= KEYS_SHOWN)
+			tell_effect(to, order, order > 0 ? b->key : a->key, &d, than);
+		content_difference_release(&d);
 	}
 	if (n > KEYS_SHOWN)
 		say(to, "and %zu more\n", n - KEYS_SHOWN);
@@ -243,14 +250,6 @@ static bool has_more(const struct sweep_answer *one, const struct sweep_answer *
 	return sweep_compare_counts(&ground, one, "", false, NULL) > 0;
 }
 
-static void add_unsteady(struct sweep_measure *m, const char *resource)
-{
-	if (is_unsteady(m, resource))
-		return;
-	m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
-	m->unsteady[m->unsteady_count++] = xstrdup(resource);
-}
-
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
@@ -258,22 +257,24 @@ void sweep_measure_learn(
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
-		if (strcmp(a->key, b->key) == 0 && !has_same_content(a, b))
-			add_unsteady(m, a->resource);
+		if (strcmp(a->key, b->key) == 0)
+			sweep_content_learn(a, b, &m->unsteady);
 	}
-	m->is_own = m->unsteady_count > 0;
+	m->is_own = m->unsteady.count > 0;
 }
 
 void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other)
 {
-	for (size_t i = 0; i < other->unsteady_count; i++)
-		add_unsteady(m, other->unsteady[i]);
+	for (size_t i = 0; i < other->unsteady.count; i++) {
+		if (!text_list_has(&m->unsteady, other->unsteady.items[i]))
+			text_list_add(&m->unsteady, xstrdup(other->unsteady.items[i]));
+	}
 }
 
 void sweep_measure_release(struct sweep_measure *m)
 {
-	for (size_t i = 0; i < m->unsteady_count; i++)
-		free(m->unsteady[i]);
-	free(m->unsteady);
+	for (size_t i = 0; i < m->unsteady.count; i++)
+		free((char *)m->unsteady.items[i]);
+	free((void *)m->unsteady.items);
 	*m = (struct sweep_measure){0};
 }

@@ -117,7 +117,7 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 		seen->early |= ground->answer.end == SWEEP_QUIET && answer->end == SWEEP_BY_ITSELF;
 	} else if (slot->paced) {
 		learn_causes(ground, answer);
-	} else if (slot->number != 2 || !ground->measure.unsteady_count) {
+	} else if (slot->number != 2 || !ground->measure.unsteady.count) {
 		sweep_run_remove(&s->runs, slot); /* else it is needed later */
 	}
 	sweep_answer_release(answer);
@@ -294,7 +294,7 @@ static int run_both(struct sweep *s, const struct sweep_slot slots[2], const cha
 	*ret_why = why_not(slots->laid_over, seen.first);
 	if (seen.differ)
 		return (int)seen.differ;
-	if (sweep_ground_of(s, slots->laid_over)->measure.unsteady_count)
+	if (sweep_ground_of(s, slots->laid_over)->measure.unsteady.count)
 		return run_each(s, slots, 1, ret_why, differences, err);
 	return 0;
 }

@@ -310,16 +310,8 @@ static void take_unsteady(struct sweep_merged *m, const cJSON *list)
 
 	cJSON_ArrayForEach(item, list)
 	{
-		size_t i = 0;
-
-		while (cJSON_IsString(item) && i < m->measure.unsteady_count &&
-			strcmp(m->measure.unsteady[i], item->valuestring) != 0)
-			i++;
-		if (cJSON_IsString(item) && i == m->measure.unsteady_count) {
-			m->measure.unsteady =
-				xrealloc(m->measure.unsteady, (i + 1) * sizeof(*m->measure.unsteady));
-			m->measure.unsteady[m->measure.unsteady_count++] = xstrdup(item->valuestring);
-		}
+		if (cJSON_IsString(item) && !text_list_has(&m->measure.unsteady, item->valuestring))
+			text_list_add(&m->measure.unsteady, xstrdup(item->valuestring));
 	}
 }
 
@@ -511,9 +503,7 @@ void sweep_merged_release(struct sweep_merged *m)
 		free((char *)m->tries[i].words);
 	}
 	free(m->tries);
-	for (size_t i = 0; i < m->measure.unsteady_count; i++)
-		free(m->measure.unsteady[i]);
-	free(m->measure.unsteady);
+	sweep_measure_release(&m->measure);
 	free((char *)m->report.tape);
 	free(m->report.again);
 }

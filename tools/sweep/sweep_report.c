@@ -145,10 +145,9 @@ static void print_without(const struct sweep_report *r, FILE *to)
 			"nothing that it wrote is left to compare: give it a --probe, or see in '%s/without-1.log' whether "
 			"it works at all\n",
 			r->folder);
-	for (size_t i = 0; i < r->measure->unsteady_count; i++)
-		fprintf(to,
-			"what it writes into %s differs from run to run: only whether it is there is compared\n",
-			r->measure->unsteady[i]);
+	for (size_t i = 0; i < r->measure->unsteady.count; i++)
+		fprintf(to, "what it writes into %s differs from run to run, and is not compared\n",
+			r->measure->unsteady.items[i]);
 	if (r->alone)
 		fputs("side by side with itself the command comes to something else: one ran after the other\n",
 			to);
@@ -477,9 +476,9 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fputs("  ", to);
 	json_text(to, "shard", r->shard);
 	fprintf(to, ", \"alone\": %s, \"unsteady\": [", r->alone ? "true" : "false");
-	for (size_t i = 0; i < r->measure->unsteady_count; i++) {
+	for (size_t i = 0; i < r->measure->unsteady.count; i++) {
 		fputs(i ? ", " : "", to);
-		table_out_json_string(to, slice_of(r->measure->unsteady[i]));
+		table_out_json_string(to, slice_of(r->measure->unsteady.items[i]));
 	}
 	fputs("], \"left_out\": [", to);
 	for (unsigned i = 0, n = 0; i < SWEEP_PATTERNS; i++) {

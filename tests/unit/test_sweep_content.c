@@ -1,0 +1,142 @@
+/* test_sweep_content.c: what of an object differs between two runs of a sweep. */
+#include "tests/unit/unit.h"
+#include "tools/sweep/sweep_content.h"
+
+static struct sweep_effect object(const char *tape, const char *content)
+{
+	return (struct sweep_effect){.key = (char *)"things shop/a",
+		.resource = (char *)"things",
+		.content = (char *)content,
+		.tape = (char *)tape};
+}
+
+/* Fails unless the first difference is told like this: "FIELD WITHOUT WITH"; NULL: there is none. */
+static void expect(struct sweep_effect without, struct sweep_effect with, const struct text_list *unsteady,
+	const char *told)
+{
+	struct content_difference d = {0};
+	bool differs = sweep_content_differs(&without, &with, unsteady, &d);
+
+	ck_assert_int_eq(differs, told != NULL);
+	if (differs) {
+		char *text =
+			xasprintf("%s %s %s", d.field, d.without ? d.without : "-", d.with ? d.with : "-");
+
+		ck_assert_str_eq(text, told);
+		free(text);
+	}
+	content_difference_release(&d);
+}
+
+static void release(struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)list->items[i]);
+	free((void *)list->items);
+}
+
+START_TEST(sweep_content__of_an_object_of_the_program_counts_all)
+{
+	expect(object(NULL, "{\"spec\":{\"a\":1}}"), object(NULL, "{\"spec\":{\"a\":1}}"), NULL, NULL);
+	expect(object(NULL, "{\"spec\":{\"a\":1}}"), object(NULL, "{\"spec\":{\"a\":2}}"), NULL,
+		"spec.a 1 2");
+	expect(object(NULL, "{\"spec\":{\"a\":1}}"), object(NULL, "{\"spec\":{}}"), NULL, "spec.a 1 -");
+	expect(object(NULL, "true"), object(NULL, "no JSON"), NULL, " true no JSON");
+}
+END_TEST
+
+START_TEST(sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed)
+{
+	/* both wrote b, over other versions */
+	expect(object("{\"a\":1}", "{\"a\":1,\"b\":5}"), object("{\"a\":2}", "{\"a\":2,\"b\":5}"), NULL,
+		NULL);
+	expect(object("{\"a\":1}", "{\"a\":1,\"b\":5}"), object("{\"a\":2}", "{\"a\":2,\"b\":6}"), NULL,
+		"b 5 6");
+	expect(object("{\"a\":1}", "{\"a\":1,\"b\":5}"), object("{\"a\":2}", "{\"a\":2}"), NULL, "b 5 -");
+	/* one did not write a, and the tape has changed it */
+	expect(object("{\"a\":1}", "{\"a\":9}"), object("{\"a\":2}", "{\"a\":2}"), NULL, "a 9 2");
+}
+END_TEST
+
+START_TEST(sweep_content__what_one_changed_and_the_other_found_changed_is_the_same)
+{
+	expect(object("{}", "{\"done\":true}"), object("{\"done\":true}", "{\"done\":true}"), NULL, NULL);
+	expect(object("{}", "{\"done\":true}"), object("{\"done\":true}", "{}"), NULL, "done true -");
+	expect(object("{\"old\":1}", "{}"), object("{}", "{}"), NULL, NULL);
+}
+END_TEST
+
+START_TEST(sweep_content__of_a_struct_that_one_added_counts_what_it_put_there)
+{
+	expect(object("{}", "{\"status\":{\"mine\":1}}"),
+		object("{\"status\":{\"others\":2}}", "{\"status\":{\"mine\":1,\"others\":2}}"), NULL, NULL);
+	expect(object("{}", "{\"status\":{\"mine\":1}}"),
+		object("{\"status\":{\"others\":2}}", "{\"status\":{\"others\":2}}"), NULL,
+		"status.mine 1 -");
+}
+END_TEST
+
+START_TEST(sweep_content__knows_items_by_their_names)
+{
+	static const char one[] = "[{\"type\":\"Ready\",\"status\":\"True\"}]",
+			  two[] = "[{\"type\":\"Old\"},{\"type\":\"Ready\",\"status\":\"False\"}]",
+			  other[] = "[{\"type\":\"Old\"},{\"type\":\"Ready\",\"status\":\"True\"}]";
+
+	expect(object("[]", one), object("[{\"type\":\"Old\"}]", other), NULL, NULL);
+	expect(object("[]", one), object("[{\"type\":\"Old\"}]", two), NULL,
+		"[Ready].status \"True\" \"False\"");
+}
+END_TEST
+
+START_TEST(sweep_content__learns_fields_that_differ_by_themselves)
+{
+	struct sweep_effect one = object(NULL, "{\"data\":{\"key\":\"x\",\"name\":\"n\"}}"),
+			    other = object(NULL, "{\"data\":{\"key\":\"y\",\"name\":\"n\"}}");
+	struct text_list unsteady = {0};
+
+	sweep_content_learn(&one, &other, &unsteady);
+	sweep_content_learn(&one, &other, &unsteady);
+	ck_assert_uint_eq(unsteady.count, 1);
+	ck_assert_str_eq(unsteady.items[0], "things data.key");
+	expect(one, other, &unsteady, NULL);
+	expect(one, object(NULL, "{\"data\":{\"key\":\"z\",\"name\":\"m\"}}"), &unsteady,
+		"data.name \"n\" \"m\"");
+	expect(one, object(NULL, "{}"), &unsteady, "data {\"key\":\"x\",\"name\":\"n\"} -");
+	release(&unsteady);
+}
+END_TEST
+
+START_TEST(sweep_content__learns_that_names_of_items_are_chance)
+{
+	struct sweep_effect one = object(NULL, "{\"volumes\":[{\"name\":\"a-1\"}],\"x\":1}"),
+			    other = object(NULL, "{\"volumes\":[{\"name\":\"a-2\"}],\"x\":1}");
+	struct text_list unsteady = {0};
+
+	sweep_content_learn(&one, &other, &unsteady);
+	ck_assert_uint_eq(unsteady.count, 1);
+	ck_assert_str_eq(unsteady.items[0], "things volumes[*]");
+	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":1}"), &unsteady, NULL);
+	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":2}"), &unsteady, "x 1 2");
+	release(&unsteady);
+}
+END_TEST
+
+START_TEST(sweep_content__learns_a_status_as_one_field)
+{
+	struct sweep_effect one = object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":1}}"),
+			    other = object(NULL, "{\"spec\":1,\"status\":{\"a\":2,\"b\":1}}");
+	struct text_list unsteady = {0};
+
+	sweep_content_learn(&one, &other, &unsteady);
+	expect(one, object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, NULL);
+	expect(one, object(NULL, "{\"spec\":2,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, "spec 1 2");
+	release(&unsteady);
+}
+END_TEST
+
+UNIT_MAIN("sweep_content", sweep_content__of_an_object_of_the_program_counts_all,
+	sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed,
+	sweep_content__what_one_changed_and_the_other_found_changed_is_the_same,
+	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,
+	sweep_content__knows_items_by_their_names, sweep_content__learns_fields_that_differ_by_themselves,
+	sweep_content__learns_that_names_of_items_are_chance, sweep_content__learns_a_status_as_one_field)

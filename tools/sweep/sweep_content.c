@@ -1,0 +1,198 @@
+/* sweep_content.c: see sweep_content.h. */
+#include "tools/sweep/sweep_content.h"
+
+#include "schema/sql/json_diff.h"
+
+#include <stdlib.h>
+
+#define STATUS "status"
+
+/* The contents in two runs, and what each program changed of the tape's version. */
+struct pair {
+	struct json_diff *between, *changed[2];
+	bool is_tape[2]; /* else all is the program's */
+};
+
+/* Calls for each difference that counts, until it returns true; whether it did. */
+typedef bool (*on_difference)(void *context, const struct json_change *d);
+
+/* ---- fields ---- */
+
+/* "spec.a[b]" is in "spec.a", in "spec" and in "", but not in "spe". */
+static bool is_in(struct slice field, struct slice outer)
+{
+	return !outer.len || (field.len >= outer.len && memcmp(field.ptr, outer.ptr, outer.len) == 0 &&
+				     (field.len == outer.len || field.ptr[outer.len] == '.' ||
+					     field.ptr[outer.len] == '['));
+}
+
+/* The last step is [name], of an item or of a member with more than a plain name. */
+static size_t before_last_bracket(struct slice field)
+{
+	while (field.len && field.ptr[field.len - 1] != '[')
+		field.len--;
+	return field.len ? field.len - 1 : 0;
+}
+
+/* The caller frees. */
+static char *pattern_of(const struct sweep_effect *of, const struct json_change *d)
+{
+	bool is_one_sided = !d->old_value.len || !d->new_value.len;
+	struct slice field = is_in(d->field, slice_of(STATUS)) ? slice_of(STATUS) : d->field;
+	bool has_name = is_one_sided && field.len && field.ptr[field.len - 1] == ']';
+
+	if (has_name)
+		field.len = before_last_bracket(field);
+	return xasprintf("%s%s%.*s%s", of->resource, field.len || has_name ? " " : "", (int)field.len,
+		field.ptr, has_name ? "[*]" : "");
+}
+
+/* Whether the pattern of that resource covers the field. */
+static bool covers(struct slice pattern, struct slice field)
+{
+	size_t len = pattern.len;
+
+	if (len < 3 || memcmp(pattern.ptr + len - 3, "[*]", 3) != 0)
+		return is_in(field, pattern);
+	pattern.len = len - 3;
+	return field.len > pattern.len && field.ptr[pattern.len] == '[' && is_in(field, pattern);
+}
+
+static bool is_unsteady(const struct text_list *unsteady, const char *resource, struct slice field)
+{
+	size_t len = strlen(resource);
+
+	for (size_t i = 0; unsteady && i < unsteady->count; i++) {
+		const char *pattern = unsteady->items[i];
+
+		if (strncmp(pattern, resource, len) != 0 || (pattern[len] && pattern[len] != ' '))
+			continue;
+		if (covers(slice_of(pattern + len + (pattern[len] == ' ')), field))
+			return true;
+	}
+	return false;
+}
+
+/* ---- whose they are ---- */
+
+static void pair_release(struct pair *p)
+{
+	json_diff_free(p->between);
+	json_diff_free(p->changed[0]);
+	json_diff_free(p->changed[1]);
+}
+
+/* False if one of them is not JSON. */
+static bool pair_make(struct pair *p, const struct sweep_effect *const sides[2])
+{
+	int rc;
+
+	*p = (struct pair){json_diff_new(), {json_diff_new(), json_diff_new()}, {false, false}};
+	rc = json_diff_make(p->between, slice_of(sides[0]->content), slice_of(sides[1]->content), true, NULL);
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		p->is_tape[i] = sides[i]->tape;
+		if (p->is_tape[i])
+			rc = json_diff_make(p->changed[i], slice_of(sides[i]->tape),
+				slice_of(sides[i]->content), true, NULL);
+	}
+	return rc == 0;
+}
+
+/* Whether the program of that side has changed something in the field, where it has that value now. Of what it has added as
+ * a whole it has added that part if it is there. */
+static bool has_changed(const struct pair *p, int side, struct slice field, struct slice value)
+{
+	if (!p->is_tape[side])
+		return true;
+	for (size_t i = 0; i < json_diff_count(p->changed[side]); i++) {
+		struct json_change c = json_diff_at(p->changed[side], i);
+
+		if (is_in(c.field, field) || (is_in(field, c.field) && (c.old_value.len || value.len)))
+			return true;
+	}
+	return false;
+}
+
+static bool each_difference(const struct sweep_effect *const sides[2], const struct text_list *unsteady,
+	on_difference call, void *context)
+{
+	const struct json_change all = {
+		.old_value = slice_of(sides[0]->content), .new_value = slice_of(sides[1]->content)};
+	struct pair p;
+	bool stops = false;
+
+	if (strcmp(sides[0]->content, sides[1]->content) == 0)
+		return false;
+	if (!pair_make(&p, sides))
+		stops = !is_unsteady(unsteady, sides[0]->resource, all.field) && call(context, &all);
+	else {
+		for (size_t i = 0; i < json_diff_count(p.between) && !stops; i++) {
+			struct json_change d = json_diff_at(p.between, i);
+
+			if (!is_unsteady(unsteady, sides[0]->resource, d.field) &&
+				(has_changed(&p, 0, d.field, d.old_value) ||
+					has_changed(&p, 1, d.field, d.new_value)))
+				stops = call(context, &d);
+		}
+	}
+	pair_release(&p);
+	return stops;
+}
+
+/* ---- both questions ---- */
+
+static char *value_of(struct slice value)
+{
+	return value.len ? slice_dup(value) : NULL;
+}
+
+static bool take_first(void *context, const struct json_change *d)
+{
+	struct content_difference *ret = context;
+
+	if (ret)
+		*ret = (struct content_difference){
+			slice_dup(d->field), value_of(d->old_value), value_of(d->new_value)};
+	return true;
+}
+
+bool sweep_content_differs(const struct sweep_effect *without, const struct sweep_effect *with,
+	const struct text_list *unsteady, struct content_difference *ret)
+{
+	const struct sweep_effect *const sides[2] = {without, with};
+
+	return each_difference(sides, unsteady, take_first, ret);
+}
+
+void content_difference_release(struct content_difference *d)
+{
+	free(d->field);
+	free(d->without);
+	free(d->with);
+}
+
+struct lesson {
+	const struct sweep_effect *of;
+	struct text_list *to;
+};
+
+static bool take_lesson(void *context, const struct json_change *d)
+{
+	const struct lesson *l = context;
+	char *pattern = pattern_of(l->of, d);
+
+	if (text_list_has(l->to, pattern))
+		free(pattern);
+	else
+		text_list_add(l->to, pattern);
+	return false;
+}
+
+void sweep_content_learn(
+	const struct sweep_effect *one, const struct sweep_effect *other, struct text_list *unsteady)
+{
+	const struct sweep_effect *const sides[2] = {one, other};
+	struct lesson lesson = {one, unsteady};
+
+	(void)each_difference(sides, NULL, take_lesson, &lesson);
+}

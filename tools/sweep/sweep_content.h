@@ -1,0 +1,29 @@
+/*
+ * sweep_content.h: whether two runs left the same of an object, field by field.
+ *
+ * Of an object of the tape only those fields count that one of the two programs changed: the rest is the version that it
+ * happened to write over. What one has changed and the other has found changed is the same. Fields that differ from run
+ * to run by themselves do not count.
+ */
+#ifndef TOOLS_SWEEP_CONTENT_H
+#define TOOLS_SWEEP_CONTENT_H
+
+#include "tools/sweep/sweep_answer.h"
+
+/* The first field that differs: "spec.replicas", empty for all of the content. Values are JSON, NULL: absent. All owned. */
+struct content_difference {
+	char *field, *without, *with;
+};
+
+/* `unsteady`: as sweep_content_learn makes it. *ret, unless NULL, is the caller's to release if the result is true. */
+bool sweep_content_differs(const struct sweep_effect *without, const struct sweep_effect *with,
+	const struct text_list *unsteady, struct content_difference *ret);
+void content_difference_release(struct content_difference *d);
+
+/* Adds what differs between two runs that should be alike, as owned texts: "secrets data[tls.crt]". Of items and members
+ * with names that only one of the runs has, the name is chance: "pods spec.volumes[*]". All of a status counts as one
+ * field, because it follows from what its writer saw when. */
+void sweep_content_learn(
+	const struct sweep_effect *one, const struct sweep_effect *other, struct text_list *unsteady);
+
+#endif
