@@ -16,7 +16,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("cli"
 
 from replays import KUBETAPE  # noqa: E402
 from test_sweep import Ending, Story  # noqa: E402
-from test_sweep_patterns import Held  # noqa: E402
+from test_sweep_patterns import Accompanied, AlreadyMarked, Held  # noqa: E402
 
 # The program, and what of it is tried, as its tests do.
 PROGRAMS = {
@@ -32,8 +32,12 @@ PROGRAMS = {
     "verified": ("blind.py", ["--patterns", "coalesced", "--lockstep", "300ms"]),
     "join": ("blind.py", ["--patterns", "slow"]),
     "cleaner": ("blind.py", []),
+    "accompanied": ("blind.py", ["--patterns", "unobserved,restart,stale"]),
+    "marked": ("blind.py", ["--patterns", "unobserved,restart"]),
 }
-STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held}  # of the others, Story
+# Of the others, Story. The last two were recorded while the program itself ran.
+STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held, "accompanied": Accompanied, "marked": AlreadyMarked}
+KINDS = {"accompanied": "owner"}  # of the program, where it is not the name
 LOOPS = 4 * os.cpu_count()
 MAX = 12  # places of a sweep
 
@@ -42,7 +46,7 @@ def swept(tape, folder, name):
     """(exit code, what was found)"""
     file, options = PROGRAMS[name]
     done = subprocess.run([KUBETAPE, "sweep", tape, "--json", "--max", str(MAX), "-o", folder, *options, "--",
-        sys.executable, os.path.join(HERE, file), "mended", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        sys.executable, os.path.join(HERE, file), "mended", KINDS.get(name, name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if not done.stdout:
         return done.returncode, [done.stderr.strip()]
     told = [gap for gap in json.loads(done.stdout)["gaps"] if gap["verdict"] not in ("fine", "not reached", "untried")]
@@ -65,7 +69,7 @@ def main():
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS)]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            tapes = {story: story(["web-0", "web-1", "web-2"]).write(os.path.join(folder, story.__name__ + ".tape")) for story in (Story, Ending, Held)}
+            tapes = {story: story(["web-0", "web-1", "web-2"]).write(os.path.join(folder, story.__name__ + ".tape")) for story in {Story, *STORIES.values()}}
             guilty = [judge(tapes, folder, name, rounds) for name in sys.argv[2:] or PROGRAMS]
     finally:
         for loop in loops:
