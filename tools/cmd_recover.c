@@ -1,4 +1,5 @@
 /* cmd_recover.c: `kubetape recover`: what is intact of a damaged tape, and a list of what is not. */
+#include "recorder/push/remote_tape.h"
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
@@ -10,6 +11,7 @@
 #include "tools/out/table_out.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct recover_values {
 	const char *output;
@@ -25,7 +27,7 @@ static const struct option_row rows[] = {
 
 struct listing {
 	const struct recover_values *v;
-	const char *from;
+	const char *from; /* as the user calls it */
 	struct progress progress;
 	uint64_t printed;
 };
@@ -143,12 +145,16 @@ static void print_loss(const struct tape_loss *loss)
 static int note_loss(void *context, const struct tape_loss *loss)
 {
 	struct listing *l = context;
+	char *why = remote_tape_words(loss->why);
+	struct tape_loss same = *loss;
 
+	same.why = why;
 	progress_clear(&l->progress);
 	if (l->v->json)
-		print_json_loss(l, loss);
+		print_json_loss(l, &same);
 	else
-		print_loss(loss);
+		print_loss(&same);
+	free(why);
 	l->printed++;
 	return ferror(stdout);
 }
@@ -191,9 +197,8 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 static int recover(void *values, const struct operands *operands, struct err *err)
 {
 	const struct recover_values *v = values;
-	const char *from = operands->items[0];
 	struct tape_recover_result result;
-	struct listing l = {.v = v, .from = from};
+	struct listing l = {.v = v, .from = operands->given[0]};
 	struct tape_recover_options options = {.lost = note_loss,
 		.progress = recover_step,
 		.context = &l,
@@ -207,7 +212,7 @@ static int recover(void *values, const struct operands *operands, struct err *er
 		return rc;
 	progress_catch_signals();
 	progress_begin(&l.progress, "recovering");
-	rc = tape_recover(from, v->output, &options, &result, err);
+	rc = tape_recover(operands->items[0], v->output, &options, &result, err);
 	progress_clear(&l.progress);
 	if (rc)
 		return rc;

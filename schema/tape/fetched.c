@@ -308,7 +308,21 @@ int fetched_anew(const char *path, int *ret_fd, struct err *err)
 	return rc;
 }
 
-int fetched_complete(const char *path, struct err *err)
+/* Without a look at the sums. */
+static int copy_all(struct fetched_file *f, struct err *err)
+{
+	int rc = 0;
+
+	for (uint64_t at = 0; at < f->segment.bytes && !rc; at += MOST_BYTES) {
+		uint64_t left = f->segment.bytes - at;
+
+		rc = fetch_bytes(f, at, left < MOST_BYTES ? left : MOST_BYTES, err);
+		rc = rc ? rc : write_at(f, f->bytes.ptr, f->bytes.len, at, err);
+	}
+	return rc;
+}
+
+static int complete(const char *path, bool takes_damage, struct err *err)
 {
 	struct fetched_file f;
 	int rc;
@@ -318,8 +332,20 @@ int fetched_complete(const char *path, struct err *err)
 	rc = file_open(&f, path, true, err);
 	for (uint64_t page = 0; !rc && page < f.seal.pages; page++)
 		rc = need_page(&f, page, err);
+	if (takes_damage && rc == ERR_CORRUPT && f.fd >= 0)
+		rc = copy_all(&f, err);
 	file_close(&f);
 	return rc;
+}
+
+int fetched_complete(const char *path, struct err *err)
+{
+	return complete(path, false, err);
+}
+
+int fetched_salvage(const char *path, struct err *err)
+{
+	return complete(path, true, err);
 }
 
 /* ---- what SQLite asks ---- */

@@ -43,6 +43,9 @@ bool fetched_is_stray(const char *path);
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */
 int fetched_complete(const char *path, struct err *err) MUST_CHECK;
 
+/* The same for code that makes the best of damage: what is damaged there is then here as it is there. */
+int fetched_salvage(const char *path, struct err *err) MUST_CHECK;
+
 /* Fetches all pages, whatever is here already, for code that is to check the source and not the copy. A page that is damaged there
  * does not take the place of one that is here. *ret_fd, which the caller closes, is the file, or -1 for other files. */
 int fetched_anew(const char *path, int *ret_fd, struct err *err) MUST_CHECK;

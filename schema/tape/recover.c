@@ -109,7 +109,7 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 		rc = err_set(err, ERR_NOT_FOUND, "tape '%s' is empty", from);
 	r->segments = xcalloc(count, sizeof(*r->segments));
 	for (size_t i = 0; i < count && !rc; i++) {
-		rc = fetched_complete(list[i].path, err);
+		rc = fetched_salvage(list[i].path, err);
 		rc = rc ? rc : salvage_segment(&list[i], &r->segments[i], err);
 		r->segment_count += !rc;
 	}

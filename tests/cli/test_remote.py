@@ -108,6 +108,36 @@ class Reading(RemoteTest):
         self.run_remote("recover", "s3://tapes/prod", "-o", out)
         self.assertEqual(self.run_tape("verify", out).returncode, 0)
 
+    def damage(self, *places):
+        """Turns a bit over at each of these places of a segment in the store, negative ones from its end; returns its key."""
+        key = self.store.keys("seg-000001")[0]
+        body = bytearray(self.store.objects[key].body)
+        for place in places:
+            body[place] ^= 1
+        self.store.objects[key].body = bytes(body)
+        return key
+
+    def test_recover_mends_what_is_damaged_in_the_store_or_says_what_is_lost(self):
+        size = len(self.store.objects[self.store.keys("seg-000001")[0]].body)
+        for places in ((size // 2,), (size // 3, size // 2, size // 2 + 1, 2 * size // 3), (size // 2, -5), (-5,)):
+            with self.subTest(places=places):
+                shutil.rmtree(self.cache, ignore_errors=True)
+                self.damage(*places)
+                there, here = os.path.join(self.dir, "there.tape"), os.path.join(self.dir, "here.tape")
+                copy = os.path.join(self.dir, "copy.tape")
+                shutil.copytree(self.tape, copy)
+                with open(os.path.join(copy, "seg-000001.db"), "wb") as f:
+                    f.write(self.store.objects[self.store.keys("seg-000001")[0]].body)
+                told = [subprocess.run([KUBETAPE, "recover", "--json", tape, "-o", out], capture_output=True, text=True, env=self.env())
+                    for tape, out in (("s3://tapes/prod", there), (copy, here))]
+                self.assertEqual(told[0].returncode, told[1].returncode, told[0].stderr)
+                self.assertNotIn(self.cache, told[0].stdout + told[0].stderr)
+                self.assertEqual(*[{k: v for k, v in json.loads(done.stdout).items() if k not in ("tape", "lost")} for done in told])
+                self.assertEqual(self.run_tape("verify", there).returncode, 0)
+                for made in (there, here, copy):
+                    shutil.rmtree(made)
+                self.damage(*places)
+
     def test_only_what_is_asked_for_is_fetched(self):
         self.run_remote("get", "s3://tapes/prod", "pod/p0-1", "-n", "shop", "--at", "10", "-o", "json")
         self.assertLess(self.fetched_bytes(), self.stored_bytes() / 2 + 4 * 300000)
@@ -189,7 +219,7 @@ class Trouble(RemoteTest, SmallDisk):
         body[len(body) // 2] ^= 1
         self.store.objects[key].body = bytes(body)
         for words in (["query", "s3://tapes/prod", sql], ["query", "--tapes", "s3://tapes", sql], ["verify", "s3://tapes/prod"],
-                      ["events", "s3://tapes/prod"], ["recover", "s3://tapes/prod", "-o", os.path.join(self.dir, "y.tape")]):
+                      ["events", "s3://tapes/prod"]):
             with self.subTest(words):
                 done = self.run_remote(*words, code=1)
                 self.assertIn(f"of '{url}' is damaged where it was fetched from", done.stdout + done.stderr)
