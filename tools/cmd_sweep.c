@@ -176,7 +176,7 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 }
 
 /* The same sweep, for findings of which a replay alone does not tell. */
-static char *make_anew(const struct sweep *s)
+static char *make_anew(const struct sweep *s, bool laid_over)
 {
 	const struct sweep_values *v = s->v;
 	char *settle = xasprintf("%lldms", (long long)(v->tried.settle_ns / NS_PER_MS));
@@ -184,6 +184,8 @@ static char *make_anew(const struct sweep *s)
 
 	free(settle);
 	text = add_option(text, "compare", v->tried.compare);
+	if (laid_over && !v->tried.writes.count)
+		text = add_option(text, "write", "overlay");
 	text = end_line(add_flag(text, "kill", v->kill), s);
 	if (v->probe)
 		text = add_option(text, "probe", v->probe);
@@ -260,7 +262,8 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.folder = s->runs.folder,
 		.again = make_again(s),
 		.settle_ns = s->v->tried.settle_ns,
-		.anew = make_anew(s),
+		.anew = make_anew(s, false),
+		.anew_laid_over = make_anew(s, true),
 		.verdict = make_verdict(s, false),
 		.verdict_laid_over = make_verdict(s, true),
 		.child = s->runs.options.child,
@@ -281,6 +284,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	rc = report_all(s->v, &r, ret_code, err);
 	free(r.again);
 	free(r.anew);
+	free(r.anew_laid_over);
 	free(r.verdict);
 	free(r.verdict_laid_over);
 	if (s->healed)

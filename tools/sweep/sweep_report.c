@@ -83,7 +83,7 @@ static char *again_of(const struct sweep_report *r, int64_t settle_ns)
 
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 {
-	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
+	bool laid_over = t->position->laid_over;
 	char *faults, *again, *line;
 
 	if (t->repeat)
@@ -91,11 +91,11 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 	faults = sweep_word(t->faults);
 	again = again_of(r, t->settle_ns);
 	if (t->only_here)
-		line = xasprintf("%s%s --patterns %s --faults %s --", r->anew,
-			t->position->laid_over ? " --write overlay" : "",
+		line = xasprintf("%s --patterns %s --faults %s --", laid_over ? r->anew_laid_over : r->anew,
 			sweep_pattern_names[t->position->pattern], faults);
 	else
-		line = xasprintf("%s%s --gaps=%s --", again, verdict, faults);
+		line = xasprintf(
+			"%s%s --gaps=%s --", again, laid_over ? r->verdict_laid_over : r->verdict, faults);
 	free(again);
 	free(faults);
 	return add_command(line, r->child);

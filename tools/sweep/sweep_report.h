@@ -35,11 +35,12 @@ struct sweep_try {
 
 struct sweep_report {
 	const char *tape, *folder;
-	char *again;             /* the command without --settle, --gaps and what follows */
-	int64_t settle_ns;       /* of --settle; 0: `again` has it */
-	char *anew;              /* the same of a sweep, without --faults and what follows */
-	char *verdict;           /* the options to compare with the run without gaps, before --gaps */
-	char *verdict_laid_over; /* the same for faults that are tried with --write overlay */
+	char *again;       /* the command without --settle, --gaps and what follows */
+	int64_t settle_ns; /* of --settle; 0: `again` has it */
+	char *anew;        /* the same of a sweep, without --faults and what follows */
+	char *verdict;     /* the options to compare with the run without gaps, before --gaps */
+	char *verdict_laid_over,
+		*anew_laid_over; /* the same for faults that are tried with --write overlay */
 	char **child;
 	const struct sweep_answer *without;
 	const struct sweep_positions *positions;
