@@ -6,9 +6,12 @@
 #include "replayer/world/owner_index.h"
 #include "replayer/write/own_write.h"
 #include "replayer/write/owners.h"
+#include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 
 #include <stdlib.h>
+
+#define MOMENT_NS (100 * NS_PER_MS) /* in which an answer reaches its client, also on a busy machine */
 
 enum job_kind {
 	JOB_GONE,    /* an owner is gone: all its dependents are looked at */
@@ -21,16 +24,21 @@ struct gc_job {
 	enum job_kind kind;
 	struct object_ref object; /* of JOB_GONE and JOB_LEFT nothing */
 	char *uid;
+	int64_t due_ns; /* of an object that was created: before that it is not deleted */
 	struct gc_job *next;
+};
+
+struct gc_queue {
+	struct gc_job *first, *last;
 };
 
 struct collector {
 	struct api *api;
 	struct owner_index *index;
 	bool is_filled;
-	uint64_t untold; /* of the world, when the index was filled */
-	struct gc_job *first, *last;
-	bool is_busy; /* the run knows that something is under way */
+	uint64_t untold;            /* of the world, when the index was filled */
+	struct gc_queue now, later; /* later: those that are to be deleted when they are due */
+	bool is_busy;               /* the run knows that something is under way */
 };
 
 struct collector *collector_new(struct api *api)
@@ -50,43 +58,58 @@ static void release_job(struct gc_job *j)
 	free(j);
 }
 
+static void release_queue(struct gc_queue *q)
+{
+	for (struct gc_job *j = q->first, *next; j; j = next) {
+		next = j->next;
+		release_job(j);
+	}
+}
+
 void collector_free(struct collector *g)
 {
 	if (!g)
 		return;
-	for (struct gc_job *j = g->first, *next; j; j = next) {
-		next = j->next;
-		release_job(j);
-	}
+	release_queue(&g->now);
+	release_queue(&g->later);
 	owner_index_free(g->index);
 	free(g);
 }
 
 /* ---- the queue ---- */
 
-static void enqueue(struct collector *g, enum job_kind kind, uint32_t resource, struct slice namespace,
-	struct slice name, struct slice uid)
+static void put(struct gc_queue *q, struct gc_job *j)
+{
+	if (q->last)
+		q->last->next = j;
+	else
+		q->first = j;
+	q->last = j;
+}
+
+static struct gc_job *enqueue(struct collector *g, enum job_kind kind, uint32_t resource,
+	struct slice namespace, struct slice name, struct slice uid)
 {
 	struct gc_job *j = xcalloc(1, sizeof(*j));
 
-	*j = (struct gc_job){kind, {resource, slice_dup(namespace), slice_dup(name)}, slice_dup(uid), NULL};
-	if (g->last)
-		g->last->next = j;
-	else
-		g->first = j;
-	g->last = j;
+	*j = (struct gc_job){.kind = kind,
+		.object = {resource, slice_dup(namespace), slice_dup(name)},
+		.uid = slice_dup(uid)};
+	put(&g->now, j);
 	if (!g->is_busy)
 		g->api->run->under_way++;
 	g->is_busy = true;
+	return j;
 }
 
-static struct gc_job *dequeue(struct collector *g)
+static struct gc_job *dequeue(struct gc_queue *q)
 {
-	struct gc_job *j = g->first;
+	struct gc_job *j = q->first;
 
-	g->first = j->next;
-	if (!g->first)
-		g->last = NULL;
+	q->first = j->next;
+	if (!q->first)
+		q->last = NULL;
+	j->next = NULL;
 	return j;
 }
 
@@ -151,6 +174,8 @@ static void note_gone(struct collector *g, const struct change *c, enum job_kind
 
 void collector_wrote(struct collector *g, const struct collection *in, const struct change *c)
 {
+	struct gc_job *j;
+
 	(void)in;
 	if (!g->is_filled && c->type != EVENT_DELETED && !has_owners(c->object) &&
 		!is_being_deleted(c->object))
@@ -163,8 +188,11 @@ void collector_wrote(struct collector *g, const struct collection *in, const str
 	owner_index_add(g->index, c);
 	if (is_being_deleted(c->object))
 		enqueue(g, JOB_DELETED, c->resource, c->namespace, c->name, (struct slice){NULL, 0});
-	else if (has_owners(c->object))
-		enqueue(g, JOB_LOOK, c->resource, c->namespace, c->name, (struct slice){NULL, 0});
+	else if (has_owners(c->object)) {
+		j = enqueue(g, JOB_LOOK, c->resource, c->namespace, c->name, (struct slice){NULL, 0});
+		if (c->type == EVENT_ADDED)
+			j->due_ns = clock_mono_ns(&clock_system) + MOMENT_NS;
+	}
 }
 
 void collector_followed(struct collector *g, const struct change *c)
@@ -301,50 +329,65 @@ static void delete_dependent(struct collector *g, struct own_write *o, const str
 	own_write_remove(o, options);
 }
 
-/* An object that names owners: it goes when none is left, and forgets those that are gone while others are there. */
-static void look_at(struct collector *g, const struct object_ref *object)
+/* An object that names owners: it goes when none is left, and forgets those that are gone while others are there. Returns
+ * whether it is to go, but not yet. */
+static bool look_at(struct collector *g, const struct object_ref *object, bool is_due)
 {
 	struct own_write o;
 	struct owners_count owners;
+	bool is_lost = false;
 
 	if (begin_write(g, object, VERB_DELETE, &o) &&
 		!json_tree_at(o.w.old, "metadata", "deletionTimestamp", NULL)) {
 		owners_find(g->api->world, &o.w, &owners);
+		is_lost = !owners.there && owners.gone + owners.waiting;
 		if (owners.there && owners.gone + owners.waiting)
 			own_write_replace(&o, owners_without_lost(g->api->world, &o.w));
-		else if (!owners.there && owners.gone + owners.waiting)
+		if (is_lost && is_due)
 			delete_dependent(g, &o, &owners);
 	}
 	own_write_end(&o);
+	return is_lost && !is_due;
 }
 
-static void do_job(struct collector *g, const struct gc_job *j)
+/* Returns whether it is to be done later. */
+static bool do_job(struct collector *g, const struct gc_job *j, int64_t now_ns)
 {
 	switch (j->kind) {
 	case JOB_GONE: look_at_dependents(g, j->uid, false); break;
 	case JOB_LEFT: look_at_dependents(g, j->uid, true); break;
-	case JOB_LOOK: look_at(g, &j->object); break;
+	case JOB_LOOK: return look_at(g, &j->object, j->due_ns <= now_ns);
 	case JOB_DELETED: advance_deletion(g, &j->object); break;
 	}
+	return false;
 }
 
-bool collector_is_busy(const struct collector *g)
+int64_t collector_due_ns(const struct collector *g)
 {
-	return g->first != NULL;
+	if (g->now.first)
+		return 0;
+	return g->later.first ? g->later.first->due_ns : INT64_MAX;
 }
 
-void collector_work(struct collector *g, size_t steps)
+void collector_work(struct collector *g, size_t steps, bool at_once)
 {
-	if (!g->first)
+	int64_t now_ns = at_once ? INT64_MAX : clock_mono_ns(&clock_system);
+
+	while (g->later.first && g->later.first->due_ns <= now_ns)
+		put(&g->now, dequeue(&g->later));
+	if (!g->now.first)
 		return;
 	fill(g);
-	while (g->first && steps--) {
-		struct gc_job *j = dequeue(g);
+	while (g->now.first && steps--) {
+		struct gc_job *j = dequeue(&g->now);
 
-		do_job(g, j);
+		if (do_job(g, j, now_ns)) {
+			put(&g->later, j);
+			continue;
+		}
 		release_job(j);
 	}
-	if (g->first)
+	if (g->now.first || g->later.first)
 		return;
 	g->is_busy = false;
 	g->api->run->under_way--;

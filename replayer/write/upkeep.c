@@ -76,10 +76,17 @@ void upkeep_free(struct upkeep *u)
 
 /* ---- what was written ---- */
 
+/* When there is work that waits for no tape time, by the monotonic clock: 0 at once, INT64_MAX never. */
+static int64_t work_due_ns(const struct upkeep *u)
+{
+	if (crd_ending_is_busy(u->crds) || held_names_is_busy(u->held) || awaited_is_busy(u->api->awaited))
+		return 0;
+	return u->collector ? collector_due_ns(u->collector) : INT64_MAX;
+}
+
 static bool is_working(const struct upkeep *u)
 {
-	return crd_ending_is_busy(u->crds) || held_names_is_busy(u->held) ||
-	       awaited_is_busy(u->api->awaited) || (u->collector && collector_is_busy(u->collector));
+	return work_due_ns(u) != INT64_MAX;
 }
 
 /* Where the replay's clock stands. */
@@ -219,14 +226,14 @@ static void end_pods(struct upkeep *u)
 }
 
 /* A part of what is to be done, so that requests have their turn. */
-static void do_some(struct upkeep *u)
+static void do_some(struct upkeep *u, bool at_once)
 {
 	end_pods(u);
 	crd_ending_work(u->crds);
 	held_names_work(u->held);
 	awaited_work(u->api->awaited, u->api);
 	if (u->collector)
-		collector_work(u->collector, STEPS);
+		collector_work(u->collector, STEPS, at_once);
 }
 
 /* ---- what the player tells ---- */
@@ -235,7 +242,7 @@ static void do_some(struct upkeep *u)
 static void do_all(struct upkeep *u)
 {
 	do {
-		do_some(u);
+		do_some(u, true);
 	} while (is_working(u));
 }
 
@@ -271,7 +278,7 @@ static void upkeep_tick(void *context)
 	struct upkeep *u = context;
 
 	follow_clock(u);
-	do_some(u);
+	do_some(u, false);
 	if (u->other)
 		u->other->tick(u->other_context);
 }
@@ -280,11 +287,13 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 {
 	const struct upkeep *u = context;
 
+	int64_t due_ns = work_due_ns(u);
+
 	*ret_tape_ns = *ret_mono_ns = INT64_MAX;
 	if (u->other)
 		u->other->next(u->other_context, ret_tape_ns, ret_mono_ns);
-	if (is_working(u))
-		*ret_mono_ns = 0;
+	if (due_ns < *ret_mono_ns)
+		*ret_mono_ns = due_ns;
 	if (u->count && u->endings[0].due_ns < *ret_tape_ns)
 		*ret_tape_ns = u->endings[0].due_ns;
 }

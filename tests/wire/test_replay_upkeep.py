@@ -1,5 +1,6 @@
 """What the replay does by itself with what programs wrote: the grace of pods, finalizers, what deletions ask of dependents."""
 
+import time
 import unittest
 
 from replays import CONFIGMAPS, DEPLOYMENTS, NAMESPACES, NODES, PODS, Tape, brief, obj
@@ -254,6 +255,14 @@ class Collecting(Writes):
         elsewhere = "/api/v1/namespaces/other/configmaps"
         self.send("POST", elsewhere, config_map("crossing", metadata=owned_by(("ConfigMap", "a", "uid-a"))))
         self.wait_until(lambda: self.names("/api/v1/configmaps"), ["a", "b", "good", "of-a-node"])
+
+    def test_who_creates_what_has_no_owner_any_more_has_the_answer_first(self):
+        server = self.start_collecting()
+        with server.watch(MAPS + "?watch=true&resourceVersion=" + self.rv(MAPS)) as watch:
+            began = time.monotonic()
+            self.make("lost", ("ConfigMap", "a", "uid-that-nobody-has"))
+            self.assertEqual([e["type"] for e in watch.take(2)], ["ADDED", "DELETED"])
+            self.assertGreaterEqual(time.monotonic() - began, 0.1)
 
     def test_an_owner_that_nobody_can_know_counts_as_there(self):
         self.start_collecting()
