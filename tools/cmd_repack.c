@@ -20,13 +20,13 @@ struct repack_values {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
-	{OPTION_NUMBER, 0, "level", AT(level), "N", "compression level, 1 to 19 (9)"},
+	{OPTION_NUMBER, 0, "level", AT(level), "N", "compression level, 1 to 19 (12)"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
 		"sort events in extents of this much JSON (256M)"},
 	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
-		"compress objects in blocks of this size (4M)"},
+		"compress objects in blocks of this size (8M)"},
 	{OPTION_FLAG, 0, "best", AT(best), NULL,
-		"as small as it gets, which takes three times as long: --level 19 --block-size 32M"},
+		"as small as it gets, which takes up to seven times as long: --level 19 --block-size 32M"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };

@@ -133,12 +133,14 @@ static int put_varint(struct buf *to, uint64_t value, struct err *err)
 	return buf_append(to, bytes, varint_put(bytes, value), err);
 }
 
-/* What no index began with before there were compact ones, which have at least one event. */
+/* What no index began with before there were such ones: all have at least one event, and compact ones a unit above 0. */
 static int mark_compact(struct buf *to, uint64_t unit, struct err *err)
 {
-	int rc = put_varint(to, 0, err);
+	int rc;
 
-	return rc ? rc : put_varint(to, unit, err);
+	if ((rc = put_varint(to, 0, err)) || (rc = put_varint(to, 0, err)))
+		return rc;
+	return put_varint(to, unit, err);
 }
 
 int columns_write(struct columns *c, size_t events, size_t objects, size_t blocks, uint64_t unit,
@@ -184,6 +186,9 @@ static size_t get_form(struct varint_reader *head, struct column_reader *r)
 	if (r->events)
 		return COLUMN_COUNT_PLAIN;
 	r->unit = varint_get(head);
+	r->by_object = r->unit == 0;
+	if (r->by_object)
+		r->unit = varint_get(head);
 	r->names = apart;
 	r->events = varint_get(head);
 	return COLUMN_COUNT;

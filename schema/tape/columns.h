@@ -20,8 +20,8 @@ enum column {
 	COLUMN_LENGTH,    /* layout order: zigzag of the length minus that of the one before */
 	COLUMN_SEQ,       /* seq order: seq minus that of the one before, minus one */
 	COLUMN_TIME,      /* seq order: zigzag of time_ns minus that of the one before */
-	COLUMN_HEAD,      /* seq order: type, origin and flags */
-	COLUMN_STREAM,    /* seq order: stream id */
+	COLUMN_HEAD,      /* seq order, or layout order in a compact index: type, origin and flags */
+	COLUMN_STREAM,    /* likewise: stream id */
 	COLUMN_RV,        /* seq order: 0 for a text, else 1 + zigzag of the distance from the last number */
 	COLUMN_RV_TEXT,   /* one for each 0 above: text */
 	/* Of a compact index alone, where COLUMN_NAME has what is shared, and times are counted in units. */
@@ -53,7 +53,8 @@ int columns_write(struct columns *c, size_t events, size_t objects, size_t block
 
 struct column_reader {
 	size_t events, objects, blocks;
-	uint64_t unit; /* of the times, in ns */
+	uint64_t unit;  /* of the times, in ns */
+	bool by_object; /* heads and streams are in layout order */
 	struct text_columns names;
 	struct varint_reader columns[COLUMN_COUNT];
 };

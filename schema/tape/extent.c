@@ -319,6 +319,11 @@ static struct slice rv_digits(uint64_t rv, char text[RV_TEXT_BYTES])
 	return (struct slice){at, (size_t)(text + RV_TEXT_BYTES - at)};
 }
 
+struct slice extent_event_rv(const struct extent *x, const struct extent_event *e, char text[RV_TEXT_BYTES])
+{
+	return e->rv_is_text ? x->texts[e->rv] : rv_digits(e->rv, text);
+}
+
 void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYTES], struct event *ret)
 {
 	const struct extent_event *from = &x->events[i];
@@ -337,7 +342,7 @@ void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYT
 		.uid = o->uid,
 		.bytes = from->length,
 	};
-	ret->rv = from->rv_is_text ? x->texts[from->rv] : rv_digits(from->rv, rv_text);
+	ret->rv = extent_event_rv(x, from, rv_text);
 }
 
 size_t extent_find_seq(const struct extent *x, uint64_t seq)

@@ -43,6 +43,7 @@ struct extent {
 	size_t event_count, event_cap;
 	struct extent_object *objects;
 	size_t object_count, object_cap;
+	bool no_chains;   /* sealed: large objects lie in packs as well (pack.h) */
 	uint32_t *layout; /* event indices by (object, seq); NULL until sorted */
 	struct slice *texts;
 	size_t text_count;
@@ -88,8 +89,11 @@ uint64_t extent_add_text(struct extent *x, struct slice text);
 
 void extent_sort(struct extent *x);
 
-/* Fills e from event i. Text rvs and names point into the extent; a numeric rv is written to rv_text. */
+/* The event's resourceVersion: in the extent, or, a number, written to `text`. */
 #define RV_TEXT_BYTES 24
+struct slice extent_event_rv(const struct extent *x, const struct extent_event *e, char text[RV_TEXT_BYTES]);
+
+/* Fills e from event i. Text rvs and names point into the extent; a numeric rv is written to rv_text. */
 void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYTES], struct event *ret);
 
 /* Index of the event with that seq, or of the first one after it; event_count if there is none. */

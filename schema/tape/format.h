@@ -1,5 +1,5 @@
 /*
- * format.h: the names and numbers of the tape format, versions 1 to 4. FORMAT.md is the specification;
+ * format.h: the names and numbers of the tape format, versions 1 to 6. FORMAT.md is the specification;
  * change both in the same commit.
  */
 #ifndef SCHEMA_TAPE_FORMAT_H
@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FORMAT_VERSION        4          /* the latest */
+#define FORMAT_VERSION        6          /* the latest */
 #define FORMAT_VERSION_WHOLE  1          /* of a segment that begins with the live objects */
 #define FORMAT_VERSION_UPON   2          /* ... that builds upon one before it */
 #define FORMAT_COMPACT        2          /* more than these: its extents are compact (3 and 4) */
+#define FORMAT_BARE           4          /* ... and may have bare packs (5 and 6) */
 #define FORMAT_APPLICATION_ID 0x4b545045 /* "KTPE" */
 #define FORMAT_PAGE_BYTES     4096
 /* Of a sealed segment whose blocks are small: half a page at the end of each is lost. */
@@ -33,7 +34,7 @@
 
 static inline bool format_builds_upon(int64_t version)
 {
-	return version == FORMAT_VERSION_UPON || version == FORMAT_VERSION_UPON + FORMAT_COMPACT;
+	return version > 0 && version % 2 == FORMAT_VERSION_UPON % 2;
 }
 
 static inline int64_t block_id(int64_t extent, uint32_t number)

@@ -33,7 +33,7 @@ static size_t first_in_block(const struct extent *x, size_t at, uint32_t block)
 	while (at > 0) {
 		const struct extent_event *e = &x->events[x->layout[--at]];
 
-		if (e->length >= CHAIN_MIN_BYTES)
+		if (pack_is_chained(x, e))
 			continue;
 		if (e->block != block)
 			break;
@@ -42,22 +42,35 @@ static size_t first_in_block(const struct extent *x, size_t at, uint32_t block)
 	return first;
 }
 
-int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct err *err)
+struct pack_walk pack_walk_begin(const struct extent *x, uint32_t index)
 {
-	uint32_t block = x->events[index].block, last = UINT32_MAX;
-	const struct extent_object *o = &x->objects[x->events[index].object];
-	size_t at = o->first;
+	uint32_t block = x->events[index].block;
+	size_t at = x->objects[x->events[index].object].first;
 
 	/* The object's first versions may lie in the block before. */
 	while (x->events[x->layout[at]].block != block)
 		at++;
-	for (at = first_in_block(x, at, block); at < x->event_count; at++) {
-		const struct extent_event *e = &x->events[x->layout[at]];
+	return (struct pack_walk){x, first_in_block(x, at, block), block};
+}
 
-		if (e->length >= CHAIN_MIN_BYTES)
-			continue;
-		if (e->block != block)
-			break;
+const struct extent_event *pack_walk_next(struct pack_walk *w)
+{
+	while (w->at < w->x->event_count) {
+		const struct extent_event *e = &w->x->events[w->x->layout[w->at++]];
+
+		if (!pack_is_chained(w->x, e))
+			return e->block == w->block ? e : NULL;
+	}
+	return NULL;
+}
+
+int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct err *err)
+{
+	struct pack_walk walk = pack_walk_begin(x, index);
+	const struct extent_event *e;
+	uint32_t last = UINT32_MAX;
+
+	while ((e = pack_walk_next(&walk))) {
 		if (e->object != last && pack_names_add(&x->objects[e->object], to, err))
 			return ERR_TOO_LARGE;
 		last = e->object;
@@ -66,7 +79,7 @@ int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct er
 }
 
 static const char *const kind_names[] = {
-	[BLOCK_PACK] = "pack", [BLOCK_CHAIN] = "chain", [BLOCK_NAMED] = "named"};
+	[BLOCK_PACK] = "pack", [BLOCK_CHAIN] = "chain", [BLOCK_NAMED] = "named", [BLOCK_BARE] = "bare"};
 
 const char *block_kind_name(enum block_kind kind)
 {

@@ -6,6 +6,7 @@
 
 #include "schema/base/limits.h"
 #include "schema/base/varint.h"
+#include "schema/tape/bare.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/columns.h"
 
@@ -23,6 +24,8 @@ struct packer {
 	struct packed_extent out;
 	size_t block_cap;
 	struct buf gather, names; /* raw bytes of the pack being filled, and what its objects are called */
+	struct buf bare;          /* the same bytes without versions */
+	bool is_bare;             /* as far as that is so */
 	uint32_t named;           /* the last object that names has */
 	uint32_t pack_events;
 	size_t chain; /* index + 1 of the chain block being filled */
@@ -50,6 +53,15 @@ static int pack_give(struct packer *p, size_t number, const struct buf *data, st
 	return p->sink(p->context, number, &p->out.blocks[number], buf_slice(data), err);
 }
 
+static void begin_pack(struct packer *p)
+{
+	buf_clear(&p->gather);
+	buf_clear(&p->names);
+	buf_clear(&p->bare);
+	p->pack_events = 0;
+	p->is_bare = p->options->compact;
+}
+
 static int finish_pack(struct packer *p, struct err *err)
 {
 	struct packed_block *b;
@@ -57,28 +69,27 @@ static int finish_pack(struct packer *p, struct err *err)
 
 	if (p->pack_events == 0)
 		return 0;
-	b = add_block(p, BLOCK_NAMED);
+	b = add_block(p, p->is_bare ? BLOCK_BARE : BLOCK_NAMED);
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
 	buf_clear(&p->frame);
-	if ((rc = codec_pack_delta(
-		     buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err)) ||
+	if ((rc = codec_pack_delta(buf_slice(&p->names), buf_slice(p->is_bare ? &p->bare : &p->gather),
+		     p->options->level, &p->frame, err)) ||
 		(rc = pack_give(p, p->out.block_count - 1, &p->frame, err)))
 		return rc;
-	buf_clear(&p->gather);
-	buf_clear(&p->names);
-	p->pack_events = 0;
+	begin_pack(p);
 	return 0;
 }
 
-static int add_to_pack(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
+static int add_to_pack(struct packer *p, const struct extent_event *e, struct slice object, struct err *err)
 {
-	bool named = p->pack_events && p->named == object_index;
+	bool named = p->pack_events && p->named == e->object;
 	int rc;
 
-	if (!named && (rc = pack_names_add(&p->x->objects[object_index], &p->names, err)))
+	if (!named && (rc = pack_names_add(&p->x->objects[e->object], &p->names, err)))
 		return rc;
-	p->named = object_index;
+	p->named = e->object;
+	p->is_bare = p->is_bare && bare_put(p->x, e, object, &p->bare);
 	rc = buf_append(&p->gather, object.ptr, object.len, err);
 	if (rc)
 		return rc;
@@ -150,12 +161,14 @@ static int fill_blocks(struct packer *p, struct err *err)
 	const struct extent *x = p->x;
 	int rc;
 
+	begin_pack(p);
 	for (size_t i = 0; i < x->event_count; i++) {
 		const struct extent_event *e = &x->events[x->layout[i]];
 		struct slice object = {x->bytes.ptr + e->offset, e->length};
 
-		rc = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
-						   : add_to_pack(p, e->object, object, err);
+		rc = !p->options->compact && object.len >= CHAIN_MIN_BYTES
+			     ? add_to_chain(p, e->object, object, err)
+			     : add_to_pack(p, e, object, err);
 		if (rc)
 			return rc;
 	}
@@ -191,7 +204,13 @@ static void put_object_columns(const struct packer *p, struct columns *c)
 	}
 }
 
-static void put_layout_columns(const struct extent *x, struct columns *c)
+static void put_head(const struct extent_event *e, struct columns *c)
+{
+	column_put(c, COLUMN_HEAD, e->head);
+	column_put(c, COLUMN_STREAM, e->stream);
+}
+
+static void put_layout_columns(const struct extent *x, bool with_heads, struct columns *c)
 {
 	int64_t place = 0, length = 0;
 
@@ -200,6 +219,8 @@ static void put_layout_columns(const struct extent *x, struct columns *c)
 
 		column_put(c, COLUMN_PLACE, zigzag((int64_t)x->layout[i] - place));
 		column_put(c, COLUMN_LENGTH, zigzag((int64_t)e->length - length));
+		if (with_heads)
+			put_head(e, c);
 		place = x->layout[i];
 		length = e->length;
 	}
@@ -252,7 +273,7 @@ static uint64_t find_unit(const struct extent *x)
 	return unit && unit <= INT64_MAX ? unit : 1;
 }
 
-static void put_event_columns(const struct extent *x, uint64_t unit, struct columns *c)
+static void put_event_columns(const struct extent *x, uint64_t unit, bool with_heads, struct columns *c)
 {
 	uint64_t seq = 0, rv = 0;
 	int64_t time_ns = 0;
@@ -262,8 +283,8 @@ static void put_event_columns(const struct extent *x, uint64_t unit, struct colu
 
 		column_put(c, COLUMN_SEQ, e->seq - seq - 1);
 		column_put(c, COLUMN_TIME, zigzag(wrap_sub(e->time_ns, time_ns) / (int64_t)unit));
-		column_put(c, COLUMN_HEAD, e->head);
-		column_put(c, COLUMN_STREAM, e->stream);
+		if (with_heads)
+			put_head(e, c);
 		put_rv(x, e, &rv, c);
 		seq = e->seq;
 		time_ns = e->time_ns;
@@ -281,8 +302,8 @@ static int pack_index(struct packer *p, struct err *err)
 		column_put(c, COLUMN_BLOCK,
 			(uint64_t)p->out.blocks[i].events << 1 | (p->out.blocks[i].kind == BLOCK_CHAIN));
 	put_object_columns(p, c);
-	put_layout_columns(p->x, c);
-	put_event_columns(p->x, unit ? unit : 1, c);
+	put_layout_columns(p->x, p->options->compact, c);
+	put_event_columns(p->x, unit ? unit : 1, !p->options->compact, c);
 	buf_init(&raw, LIMIT_INDEX_BYTES);
 	rc = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, unit, &raw, err);
 	columns_free(c);
@@ -347,6 +368,7 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 	extent_sort(x);
 	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
 	buf_init(&p.names, LIMIT_PREFIX_BYTES);
+	buf_init(&p.bare, LIMIT_CHUNK_BYTES);
 	buf_init(&p.frames, LIMIT_CHUNK_BYTES);
 	buf_init(&p.frame, LIMIT_CHUNK_BYTES);
 	buf_init(&p.out.index, LIMIT_INDEX_BYTES);
@@ -354,6 +376,7 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 	rc = fill_blocks(&p, err);
 	buf_release(&p.gather);
 	buf_release(&p.names);
+	buf_release(&p.bare);
 	buf_release(&p.frames);
 	buf_release(&p.frame);
 	if (!rc)

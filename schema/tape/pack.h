@@ -4,7 +4,8 @@
  *
  * Objects go into blocks in layout order, versions of one object side by side, which is what makes them
  * small. Small objects fill *packs*, one zstd frame of about PACK_BYTES, which refers to the names of its
- * objects (a *named* pack; the first tapes have plain ones). Objects of CHAIN_MIN_BYTES and more form
+ * objects (a *named* pack; the first tapes have plain ones), and may lack their versions (a *bare* one). Objects of
+ * CHAIN_MIN_BYTES and more form
  * *chains*: up to CHAIN_LENGTH successive versions of one object, each compressed against the one before.
  */
 #ifndef SCHEMA_TAPE_PACK_H
@@ -17,7 +18,13 @@
 #define CHAIN_LENGTH    16
 #define CHAIN_MAX_BYTES (2u << 20) /* of frames; what compresses so badly gains nothing by more */
 
-enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1, BLOCK_NAMED = 2 };
+enum block_kind { BLOCK_PACK, BLOCK_CHAIN, BLOCK_NAMED, BLOCK_BARE };
+
+/* Whether the event of a sealed extent lies in a chain. */
+static inline bool pack_is_chained(const struct extent *x, const struct extent_event *e)
+{
+	return !x->no_chains && e->length >= CHAIN_MIN_BYTES;
+}
 
 /* As in column `kind`. */
 const char *block_kind_name(enum block_kind kind);
@@ -46,7 +53,7 @@ struct pack_options {
 	int level;         /* zstd's */
 	size_t pack_bytes; /* of a pack, at most LIMIT_BLOCK_BYTES / 2; bigger is smaller and slower to look
 			      into */
-	bool compact;      /* a smaller index and no filter, in a segment of which all extents are so */
+	bool compact; /* a smaller index, bare packs, no chains and no filter, in a segment of which all extents are so */
 };
 
 /* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. A failure of
@@ -74,11 +81,21 @@ struct block {
 	size_t *raw_end;   /* chain: of each version, in bytes */
 };
 
+/* The events of a pack, in their order. */
+struct pack_walk {
+	const struct extent *x;
+	size_t at; /* in the layout */
+	uint32_t block;
+};
+/* From the first one of the pack that the event of a sealed extent at index is in. */
+struct pack_walk pack_walk_begin(const struct extent *x, uint32_t index);
+const struct extent_event *pack_walk_next(struct pack_walk *w); /* NULL at the end */
+
 /* Appends the names of an object, of all objects in the pack that an event of a sealed extent is in. */
 int pack_names_add(const struct extent_object *o, struct buf *to, struct err *err) MUST_CHECK;
 int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Takes a copy of what it needs of data. names: of a named pack, by pack_names. */
+/* Takes a copy of what it needs of data. names: of a named pack, by pack_names. A bare one needs its extent, below. */
 int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
 	struct slice names, struct block **ret, struct err *err) MUST_CHECK;
 /* The same, with the names of the pack that the event of a sealed extent at index is in. */

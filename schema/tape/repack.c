@@ -14,7 +14,7 @@
 #define DOCUMENTS_LEVEL 19
 
 const struct tape_repack_options tape_repack_defaults = {
-	.pack = {.level = 9, .pack_bytes = 4u << 20},
+	.pack = {.level = 12, .pack_bytes = 8u << 20},
 	.extent_bytes = 256u << 20,
 };
 

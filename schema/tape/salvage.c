@@ -526,12 +526,13 @@ static bool opens_as(
 		       shape->x, shape->index, kind, data, shape->events, shape->raw_bytes, ret, NULL) == 0;
 }
 
-/* A pack is named or, in the first tapes, plain: its frame's checksum tells. */
+/* A pack is named, bare or, in the first tapes, plain: its frame's checksum and length tell. */
 static bool open_block(const struct block_shape *shape, struct slice data, struct block **ret)
 {
 	if (shape->is_chain)
 		return opens_as(BLOCK_CHAIN, shape, data, ret);
-	return opens_as(BLOCK_NAMED, shape, data, ret) || opens_as(BLOCK_PACK, shape, data, ret);
+	return opens_as(BLOCK_NAMED, shape, data, ret) || opens_as(BLOCK_BARE, shape, data, ret) ||
+	       opens_as(BLOCK_PACK, shape, data, ret);
 }
 
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,

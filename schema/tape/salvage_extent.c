@@ -102,7 +102,7 @@ static void close_oldest(struct extent_objects *o)
 static struct open_block *open_block(struct extent_objects *o, uint32_t number)
 {
 	const struct shape *s = &o->shapes[number];
-	const struct block_shape shape = {.is_chain = o->x->events[s->index].length >= CHAIN_MIN_BYTES,
+	const struct block_shape shape = {.is_chain = pack_is_chained(o->x, &o->x->events[s->index]),
 		.events = s->events,
 		.raw_bytes = s->raw_bytes,
 		.x = o->x,

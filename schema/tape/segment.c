@@ -132,7 +132,7 @@ int segment_make_compact(sqlite3 *db, struct err *err)
 
 	if (rc)
 		return rc;
-	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", (int)version + FORMAT_COMPACT);
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", (int)version + FORMAT_BARE);
 	return segment_exec(db, sql, err);
 }
 

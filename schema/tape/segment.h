@@ -70,7 +70,7 @@ uint64_t segment_allocated_bytes(const struct segment_file *file);
 /* Lets a new segment build upon an earlier one that has the live objects, instead of having them itself. */
 int segment_build_upon(sqlite3 *db, uint32_t base, struct err *err) MUST_CHECK;
 
-/* All extents of the segment are to be compact (FORMAT.md, section 5); after segment_build_upon, if at all. */
+/* All extents of the segment are to be compact, with bare packs (FORMAT.md, section 5); after segment_build_upon, if at all. */
 int segment_make_compact(sqlite3 *db, struct err *err) MUST_CHECK;
 /* The number of the segment that has the live objects for the one of that number: itself, or an earlier one. */
 int segment_base(sqlite3 *db, uint32_t number, uint32_t *ret, struct err *err) MUST_CHECK;

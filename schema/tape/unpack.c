@@ -4,6 +4,7 @@
  */
 #include "schema/base/limits.h"
 #include "schema/base/varint.h"
+#include "schema/tape/bare.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/columns.h"
 #include "schema/tape/pack.h"
@@ -48,6 +49,17 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 	return first == r->events ? 0 : unpack_damaged("runs of objects do not cover the events", err);
 }
 
+static int get_head(struct column_reader *r, struct extent_event *e, struct err *err)
+{
+	uint64_t head = column_get(r, COLUMN_HEAD), stream = column_get(r, COLUMN_STREAM);
+
+	if (!head_is_known(head) || head & HEAD_RV_GIVEN || stream > UINT32_MAX)
+		return unpack_damaged("event has an unknown type, origin or stream", err);
+	e->head = (uint8_t)head;
+	e->stream = (uint32_t)stream;
+	return 0;
+}
+
 /* Fills the layout, which must be a permutation that goes up within each object's run. */
 static int get_layout(struct column_reader *r, struct extent *x, struct err *err)
 {
@@ -68,6 +80,8 @@ static int get_layout(struct column_reader *r, struct extent *x, struct err *err
 			x->events[place].object = (uint32_t)o;
 			x->events[place].length = (uint32_t)length;
 			x->events[place].block++; /* counts visits until get_places numbers the blocks */
+			if (r->by_object && get_head(r, &x->events[place], err))
+				return ERR_CORRUPT;
 		}
 	}
 	for (i = 0; i < r->events; i++) {
@@ -112,7 +126,7 @@ static int get_places(struct column_reader *r, struct extent *x, struct err *err
 		column_get(r, COLUMN_BLOCK);
 	for (size_t i = 0; i < r->events; i++) {
 		struct extent_event *e = &x->events[x->layout[i]];
-		struct block_walk *w = &walks[e->length >= CHAIN_MIN_BYTES];
+		struct block_walk *w = &walks[pack_is_chained(x, e)];
 
 		if (w->left == 0 && !next_block(w))
 			return unpack_damaged("blocks hold fewer events than the index", err);
@@ -151,23 +165,19 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 
 	for (size_t i = 0; i < r->events; i++) {
 		struct extent_event *e = &x->events[i];
-		uint64_t step = column_get(r, COLUMN_SEQ) + 1, head, stream;
+		uint64_t step = column_get(r, COLUMN_SEQ) + 1;
 
 		if (step == 0 || seq + step < seq)
 			return unpack_damaged("numbers of events go back", err);
 		seq += step;
 		time_ns = wrap_add(
 			time_ns, (int64_t)((uint64_t)unzigzag(column_get(r, COLUMN_TIME)) * r->unit));
-		head = column_get(r, COLUMN_HEAD);
-		stream = column_get(r, COLUMN_STREAM);
-		if (!head_is_known(head) || head & HEAD_RV_GIVEN || stream > UINT32_MAX ||
-			!get_rv(r, x, e, &rv))
-			return unpack_damaged(
-				"event has an unknown type, origin, stream or resourceVersion", err);
+		if (!r->by_object && get_head(r, e, err))
+			return ERR_CORRUPT;
+		if (!get_rv(r, x, e, &rv))
+			return unpack_damaged("event has an unknown resourceVersion", err);
 		e->seq = seq;
 		e->time_ns = time_ns;
-		e->head = (uint8_t)head;
-		e->stream = (uint32_t)stream;
 		x->min_time_ns = time_ns < x->min_time_ns ? time_ns : x->min_time_ns;
 		x->max_time_ns = time_ns > x->max_time_ns ? time_ns : x->max_time_ns;
 	}
@@ -185,6 +195,7 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 		return unpack_damaged("counts are out of bounds", err);
 	x->event_count = r.events;
 	x->object_count = r.objects;
+	x->no_chains = r.by_object;
 	if (extent_index_memory(x) > LIMIT_EXTENT_MEMORY)
 		return unpack_damaged("events and objects exceed the maximum", err);
 	extent_reserve(x, r.events, r.objects);
@@ -305,6 +316,53 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	return 0;
 }
 
+/* Puts the versions back. */
+static int dress(struct pack_walk walk, struct block *b, uint64_t raw_bytes, struct err *err)
+{
+	struct slice left = buf_slice(&b->bytes);
+	const struct extent_event *e;
+	struct buf whole;
+
+	buf_init(&whole, raw_bytes);
+	while ((e = pack_walk_next(&walk))) {
+		struct slice bare = {left.ptr, bare_length(walk.x, e)};
+
+		if (!bare.len || bare.len > left.len || !bare_get(walk.x, e, bare, &whole))
+			break;
+		left = (struct slice){left.ptr + bare.len, left.len - bare.len};
+	}
+	buf_release(&b->bytes);
+	b->bytes = whole;
+	return !e && !left.len && whole.len == raw_bytes
+		       ? 0
+		       : err_set(err, ERR_CORRUPT, "bare pack does not fit the index");
+}
+
+static int open_bare(struct pack_walk walk, struct slice data, uint32_t events, uint64_t raw_bytes,
+	struct slice names, struct block **ret, struct err *err)
+{
+	struct pack_walk to_count = walk;
+	const struct extent_event *e;
+	struct block *b;
+	uint64_t bytes = 0;
+	int rc;
+
+	if (raw_bytes > LIMIT_BLOCK_BYTES)
+		return err_set(err, ERR_CORRUPT, "block claims %llu bytes, the maximum is %u",
+			(unsigned long long)raw_bytes, LIMIT_BLOCK_BYTES);
+	while ((e = pack_walk_next(&to_count)))
+		bytes += bare_length(walk.x, e);
+	rc = block_open(BLOCK_NAMED, data, events, bytes, names, &b, err);
+	if (rc)
+		return rc;
+	rc = dress(walk, b, raw_bytes, err);
+	if (rc)
+		block_free(b);
+	else
+		*ret = b;
+	return rc;
+}
+
 int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, struct slice data,
 	uint32_t events, uint64_t raw_bytes, struct block **ret, struct err *err)
 {
@@ -312,9 +370,12 @@ int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, 
 	int rc = 0;
 
 	buf_init(&names, LIMIT_PREFIX_BYTES);
-	if (kind == BLOCK_NAMED)
+	if (kind == BLOCK_NAMED || kind == BLOCK_BARE)
 		rc = pack_names(x, index, &names, err);
-	if (!rc)
+	if (!rc && kind == BLOCK_BARE)
+		rc = open_bare(
+			pack_walk_begin(x, index), data, events, raw_bytes, buf_slice(&names), ret, err);
+	else if (!rc)
 		rc = block_open(kind, data, events, raw_bytes, buf_slice(&names), ret, err);
 	buf_release(&names);
 	return rc;

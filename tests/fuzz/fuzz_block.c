@@ -1,7 +1,7 @@
 /*
  * fuzz_block.c: a block as it is stored, and what is asked of it. Input: kind, events, raw bytes (3), then
- * the stored bytes; in a second form (high bit of kind) the bytes are what frames are to hold, so that the
- * fuzzer need not guess checksums.
+ * the stored bytes; in a second form (high bit of kind) the bytes are what frames of a chain are to hold, in a
+ * third (the next bit) what that of a bare pack is to hold, so that the fuzzer need not guess checksums.
  */
 #include "schema/base/count_of.h"
 #include "schema/base/limits.h"
@@ -9,6 +9,8 @@
 #include "schema/tape/codec.h"
 #include "schema/tape/pack.h"
 #include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
 
 #define HEAD_BYTES 5
 
@@ -70,6 +72,54 @@ static void run_made(struct slice text, uint32_t events, uint64_t raw_bytes)
 	buf_release(&data);
 }
 
+/* So many versions of one pod, whose texts fill the bytes evenly. */
+static struct extent *made_extent(size_t bytes, uint32_t events)
+{
+	struct extent *x = extent_new();
+
+	for (uint32_t i = 0; i < events; i++) {
+		char rv[16], object[LIMIT_NAME_BYTES] = {0};
+		struct event e = {.seq = i + 1, .resource = 1, .stream = 1, .name = slice_of("web")};
+		size_t part = bytes * (i + 1) / events - bytes * i / events;
+
+		snprintf(rv, sizeof(rv), "%u", i * i * i * 7);
+		e.rv = slice_of(rv);
+		e.origin = i % 4 == 3 ? ORIGIN_INFERRED : ORIGIN_WATCH;
+		part += e.origin == ORIGIN_INFERRED ? 0 : e.rv.len;
+		if (part > sizeof(object))
+			break;
+		fuzz_demand(extent_add(x, &e, (struct slice){object, part}, NULL) == 0);
+	}
+	extent_sort(x);
+	x->no_chains = true;
+	return x;
+}
+
+static void run_bare(struct slice text, uint32_t events, uint64_t raw_bytes)
+{
+	struct extent *x = made_extent(text.len, events);
+	struct buf names, frame;
+	struct err err = {0};
+	struct block *b;
+
+	buf_init(&names, LIMIT_PREFIX_BYTES);
+	buf_init(&frame, LIMIT_CHUNK_BYTES);
+	if (x->event_count) {
+		fuzz_demand(pack_names(x, 0, &names, NULL) == 0);
+		fuzz_demand(codec_pack_delta(buf_slice(&names), text, 1, &frame, NULL) == 0);
+		raw_bytes = raw_bytes % 4 ? x->raw_bytes : raw_bytes;
+		if (block_open_of(x, 0, BLOCK_BARE, buf_slice(&frame), events, raw_bytes, &b, &err) == 0) {
+			ask(b, raw_bytes);
+			block_free(b);
+		} else {
+			fuzz_demand(err.code == ERR_CORRUPT && err.text[0]);
+		}
+	}
+	buf_release(&frame);
+	buf_release(&names);
+	extent_unref(x);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct slice rest;
@@ -81,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	rest = (struct slice){(const char *)bytes + HEAD_BYTES, len - HEAD_BYTES};
 	if (bytes[0] & 0x80)
 		run_made(rest, bytes[1] % 20, raw_bytes);
+	else if (bytes[0] & 0x40)
+		run_bare(rest, 1 + bytes[1] % 8, raw_bytes);
 	else
 		run((enum block_kind)(bytes[0] % 3), rest, bytes[1], raw_bytes);
 	return 0;

@@ -133,8 +133,8 @@ TAPES = {
     # Format 2: a segment that builds upon the state of the one before it.
     "grouped": [*marks(7), *long(0, 20), ROTATE, *long(20, 12)],
 }
-# What was packed again, by its name. Formats 3 and 4 are those of `compact`; `repacked` was made earlier, of format 1.
-REPACKED = {"repacked": "rotated", "compact": "grouped"}
+# What was packed again, by its name, each by the repack of its time: `repacked` has format 1, `compact` 3 and 4, `bare` 5.
+REPACKED = {"repacked": "rotated", "compact": "grouped", "bare": "rotated"}
 
 
 def events_of(name):
@@ -231,7 +231,7 @@ def damages(out):
         "empty-file": {"of": "sealed", "file": "seg-000001.db", "cut": 0},
         "missing-middle": {"of": "rotated", "file": "seg-000002.db", "remove": True},
         "wrong-digest": {"of": "rotated", "file": "seg-000001.db", "put": wrong_digest(first)},
-        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000005"}]},
+        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000007"}]},
         "other-database": {"of": "open", "file": "open-000001.db", "put": [{"at": 68, "bytes": "00000000"}]},
         "torn-log": {"of": "killed", "file": "open-000002.db-wal",
                      "cut": os.path.getsize(os.path.join(out, "killed.tape/open-000002.db-wal")) - 5000},

@@ -103,7 +103,7 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		{true, EPOCH "reason TEXT COLLATE NOCASE)", "defines table 'epoch'"},
 		{true, EPOCH "reason TEXT) STRICT", "defines table 'epoch'"},
 		{true, EPOCH "reason TEXT) WITHOUT ROWID", "defines table 'epoch'"},
-		{true, "PRAGMA user_version = 99", "has format version 99, this program reads 1 to 4"},
+		{true, "PRAGMA user_version = 99", "has format version 99, this program reads 1 to 6"},
 		{true, "PRAGMA application_id = 7", "application id 0x7, expected 0x4b545045"},
 		{true, "DELETE FROM stream WHERE id = 3", "which is not one of its resource"},
 		{true, "UPDATE stream SET resource = 77 WHERE id = 2",
