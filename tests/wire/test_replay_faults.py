@@ -583,7 +583,7 @@ class NobodyTest(FaultCase):
             done = subprocess.run([*base, "--from", "end", "--golden", golden, "--compare", "writes", "--", "sh", "-c", labelling % value],
                 capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertIn('{"step":"2"}} (golden: ', done.stdout)
+        self.assertIn('pods default/a is left with other content: metadata.labels.step is "2" (golden: "1")', done.stdout)
 
     def test_what_its_last_finalizer_held_is_gone_without_it(self):
         golden = os.path.join(self.folder, "golden.run")
