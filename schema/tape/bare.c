@@ -11,7 +11,7 @@ static struct slice taken_of(const struct extent *x, const struct extent_event *
 	return extent_event_rv(x, e, text);
 }
 
-/* Behind the next key; NULL if there is none. */
+/* The beginning of the value of the next such key; NULL if there is none. */
 static const char *next_value(struct slice object, const char *from)
 {
 	const char *end = object.ptr + object.len, *at;
@@ -27,7 +27,7 @@ static bool begins_with(struct slice object, const char *at, struct slice value)
 	return left > value.len && memcmp(at, value.ptr, value.len) == 0 && at[value.len] == '"';
 }
 
-/* Where the version stands: behind the first key that has just this one, unless an empty one comes before. */
+/* The first value that is this version; NULL if there is none, or if an empty value comes before it. */
 static const char *place_of(struct slice object, struct slice version)
 {
 	static const struct slice empty = {"", 0};

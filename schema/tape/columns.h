@@ -20,7 +20,7 @@ enum column {
 	COLUMN_LENGTH,    /* layout order: zigzag of the length minus that of the one before */
 	COLUMN_SEQ,       /* seq order: seq minus that of the one before, minus one */
 	COLUMN_TIME,      /* seq order: zigzag of time_ns minus that of the one before */
-	COLUMN_HEAD,      /* seq order, or layout order in a compact index: type, origin and flags */
+	COLUMN_HEAD,      /* seq order, or layout order (by_object): type, origin and flags */
 	COLUMN_STREAM,    /* likewise: stream id */
 	COLUMN_RV,        /* seq order: 0 for a text, else 1 + zigzag of the distance from the last number */
 	COLUMN_RV_TEXT,   /* one for each 0 above: text */

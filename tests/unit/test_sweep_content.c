@@ -10,7 +10,7 @@ static struct sweep_effect object(const char *tape, const char *content)
 		.tape = (char *)tape};
 }
 
-/* Fails unless the first difference is told like this: "FIELD WITHOUT WITH"; NULL: there is none. */
+/* Checks the first difference, as "FIELD WITHOUT WITH". NULL: there must be none. */
 static void expect(struct sweep_effect without, struct sweep_effect with, const struct text_list *unsteady,
 	const char *told)
 {
@@ -26,13 +26,6 @@ static void expect(struct sweep_effect without, struct sweep_effect with, const 
 		free(text);
 	}
 	content_difference_release(&d);
-}
-
-static void release(struct text_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free((char *)list->items[i]);
-	free((void *)list->items);
 }
 
 START_TEST(sweep_content__of_an_object_of_the_program_counts_all)
@@ -102,7 +95,7 @@ START_TEST(sweep_content__learns_fields_that_differ_by_themselves)
 	expect(one, object(NULL, "{\"data\":{\"key\":\"z\",\"name\":\"m\"}}"), &unsteady,
 		"data.name \"n\" \"m\"");
 	expect(one, object(NULL, "{}"), &unsteady, "data {\"key\":\"x\",\"name\":\"n\"} -");
-	release(&unsteady);
+	text_list_release(&unsteady);
 }
 END_TEST
 
@@ -117,7 +110,7 @@ START_TEST(sweep_content__learns_that_names_of_items_are_chance)
 	ck_assert_str_eq(unsteady.items[0], "things volumes[*]");
 	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":1}"), &unsteady, NULL);
 	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":2}"), &unsteady, "x 1 2");
-	release(&unsteady);
+	text_list_release(&unsteady);
 }
 END_TEST
 
@@ -130,7 +123,7 @@ START_TEST(sweep_content__learns_a_status_as_one_field)
 	sweep_content_learn(&one, &other, &unsteady);
 	expect(one, object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, NULL);
 	expect(one, object(NULL, "{\"spec\":2,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, "spec 1 2");
-	release(&unsteady);
+	text_list_release(&unsteady);
 }
 END_TEST
 

@@ -153,6 +153,22 @@ bool text_list_has(const struct text_list *list, const char *value)
 	return false;
 }
 
+bool text_list_keep(struct text_list *list, const char *value)
+{
+	if (text_list_has(list, value))
+		return false;
+	text_list_add(list, xstrdup(value));
+	return true;
+}
+
+void text_list_release(struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free((char *)list->items[i]);
+	free((void *)list->items);
+	*list = (struct text_list){0};
+}
+
 /* What was given before --help has no further use. */
 static void drop_lists(const struct command *c, void *values)
 {

@@ -41,6 +41,10 @@ struct text_list {
 void text_list_add(struct text_list *list, const char *value);
 bool text_list_has(const struct text_list *list, const char *value);
 
+/* Of a list that owns its texts: adds a copy unless the text is there, and returns whether it is new; frees all. */
+bool text_list_keep(struct text_list *list, const char *value);
+void text_list_release(struct text_list *list);
+
 struct option_row {
 	enum option_kind kind;
 	char letter;      /* 0: long form only */

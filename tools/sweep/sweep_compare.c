@@ -265,16 +265,12 @@ void sweep_measure_learn(
 
 void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other)
 {
-	for (size_t i = 0; i < other->unsteady.count; i++) {
-		if (!text_list_has(&m->unsteady, other->unsteady.items[i]))
-			text_list_add(&m->unsteady, xstrdup(other->unsteady.items[i]));
-	}
+	for (size_t i = 0; i < other->unsteady.count; i++)
+		(void)text_list_keep(&m->unsteady, other->unsteady.items[i]);
 }
 
 void sweep_measure_release(struct sweep_measure *m)
 {
-	for (size_t i = 0; i < m->unsteady.count; i++)
-		free((char *)m->unsteady.items[i]);
-	free((void *)m->unsteady.items);
+	text_list_release(&m->unsteady);
 	*m = (struct sweep_measure){0};
 }

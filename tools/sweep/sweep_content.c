@@ -7,10 +7,9 @@
 
 #define STATUS "status"
 
-/* The contents in two runs, and what each program changed of the tape's version. */
+/* The contents in two runs, and what each program changed of the tape's version; NULL: all is the program's. */
 struct pair {
 	struct json_diff *between, *changed[2];
-	bool is_tape[2]; /* else all is the program's */
 };
 
 /* Calls for each difference that counts, until it returns true; whether it did. */
@@ -87,13 +86,14 @@ static bool pair_make(struct pair *p, const struct sweep_effect *const sides[2])
 {
 	int rc;
 
-	*p = (struct pair){json_diff_new(), {json_diff_new(), json_diff_new()}, {false, false}};
+	*p = (struct pair){.between = json_diff_new()};
 	rc = json_diff_make(p->between, slice_of(sides[0]->content), slice_of(sides[1]->content), true, NULL);
 	for (int i = 0; i < 2 && rc == 0; i++) {
-		p->is_tape[i] = sides[i]->tape;
-		if (p->is_tape[i])
-			rc = json_diff_make(p->changed[i], slice_of(sides[i]->tape),
-				slice_of(sides[i]->content), true, NULL);
+		if (!sides[i]->tape)
+			continue;
+		p->changed[i] = json_diff_new();
+		rc = json_diff_make(
+			p->changed[i], slice_of(sides[i]->tape), slice_of(sides[i]->content), true, NULL);
 	}
 	return rc == 0;
 }
@@ -102,7 +102,7 @@ static bool pair_make(struct pair *p, const struct sweep_effect *const sides[2])
  * a whole it has added that part if it is there. */
 static bool has_changed(const struct pair *p, int side, struct slice field, struct slice value)
 {
-	if (!p->is_tape[side])
+	if (!p->changed[side])
 		return true;
 	for (size_t i = 0; i < json_diff_count(p->changed[side]); i++) {
 		struct json_change c = json_diff_at(p->changed[side], i);
@@ -150,9 +150,8 @@ static bool take_first(void *context, const struct json_change *d)
 {
 	struct content_difference *ret = context;
 
-	if (ret)
-		*ret = (struct content_difference){
-			slice_dup(d->field), value_of(d->old_value), value_of(d->new_value)};
+	*ret = (struct content_difference){
+		slice_dup(d->field), value_of(d->old_value), value_of(d->new_value)};
 	return true;
 }
 
@@ -181,10 +180,8 @@ static bool take_lesson(void *context, const struct json_change *d)
 	const struct lesson *l = context;
 	char *pattern = pattern_of(l->of, d);
 
-	if (text_list_has(l->to, pattern))
-		free(pattern);
-	else
-		text_list_add(l->to, pattern);
+	(void)text_list_keep(l->to, pattern);
+	free(pattern);
 	return false;
 }
 

@@ -15,7 +15,7 @@ struct content_difference {
 	char *field, *without, *with;
 };
 
-/* `unsteady`: as sweep_content_learn makes it. *ret, unless NULL, is the caller's to release if the result is true. */
+/* `unsteady`: as sweep_content_learn makes it. *ret is the caller's to release if the result is true. */
 bool sweep_content_differs(const struct sweep_effect *without, const struct sweep_effect *with,
 	const struct text_list *unsteady, struct content_difference *ret);
 void content_difference_release(struct content_difference *d);

@@ -310,8 +310,8 @@ static void take_unsteady(struct sweep_merged *m, const cJSON *list)
 
 	cJSON_ArrayForEach(item, list)
 	{
-		if (cJSON_IsString(item) && !text_list_has(&m->measure.unsteady, item->valuestring))
-			text_list_add(&m->measure.unsteady, xstrdup(item->valuestring));
+		if (cJSON_IsString(item))
+			(void)text_list_keep(&m->measure.unsteady, item->valuestring);
 	}
 }
 
@@ -484,9 +484,7 @@ int sweep_merge(const struct text_list *places, const char *into, struct sweep_m
 	for (size_t i = 0; i < places->count && !rc; i++)
 		rc = find_reports(places->items[i], &found, err);
 	rc = rc ? rc : merge_found(ret, &found, into, err);
-	for (size_t i = 0; i < found.count; i++)
-		free((char *)found.items[i]);
-	free(found.items);
+	text_list_release(&found);
 	ret->report.without = &ret->without;
 	ret->report.positions = &ret->positions;
 	ret->report.measure = &ret->measure;

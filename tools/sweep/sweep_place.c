@@ -310,9 +310,7 @@ int sweep_place_find(const char *url, struct text_list *to, struct err *err)
 	rc = s3_list(p.store, p.prefix, NULL, take_report, &f, err);
 	if (!rc)
 		rc = add_found(url, &f, to, err);
-	for (size_t i = 0; i < f.found.count; i++)
-		free((char *)f.found.items[i]);
-	free(f.found.items);
+	text_list_release(&f.found);
 	place_close(&p);
 	return rc;
 }

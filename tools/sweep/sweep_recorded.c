@@ -92,13 +92,11 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 /* Returns whether any are new. */
 static bool add_all(struct text_list *to, const struct text_list *from)
 {
-	size_t before = to->count;
+	bool grows = false;
 
-	for (size_t i = 0; i < from->count; i++) {
-		if (!text_list_has(to, from->items[i]))
-			text_list_add(to, xstrdup(from->items[i]));
-	}
-	return to->count > before;
+	for (size_t i = 0; i < from->count; i++)
+		grows |= text_list_keep(to, from->items[i]);
+	return grows;
 }
 
 void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *other)
@@ -139,19 +137,12 @@ int sweep_recorded_await(
 	return write_awaited(r, err);
 }
 
-static void release_list(struct text_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free((char *)list->items[i]);
-	free((void *)list->items);
-}
-
 void sweep_recorded_release(struct sweep_recorded *r)
 {
-	release_list(&r->finalizers);
-	release_list(&r->made);
-	release_list(&r->deleted);
-	release_list(&r->ways);
+	text_list_release(&r->finalizers);
+	text_list_release(&r->made);
+	text_list_release(&r->deleted);
+	text_list_release(&r->ways);
 	free(r->awaited);
 	*r = (struct sweep_recorded){0};
 }
