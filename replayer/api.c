@@ -288,13 +288,18 @@ static bool refuse_body(struct api_call *call)
 	return true;
 }
 
-/* What programs ask for when they have something to do, and not without end. */
-static bool is_doing(const struct api_call *call)
+/* What programs ask for when they have something to do, and not without end. Discovery is part of it: a client that
+ * does not know a kind asks for all groups, one after the other and often throttled. */
+static void note_doing(struct run *run, const struct api_path *p)
 {
-	const struct api_path *p = &call->path;
+	bool is_discovery =
+		p->kind == API_PATH_ROOT || p->kind == API_PATH_GROUP || p->kind == API_PATH_VERSION;
+	bool is_work = p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
+		       !slice_is(p->resource, "events");
 
-	return p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
-	       !slice_is(p->resource, "events");
+	run->asked += is_discovery || is_work;
+	if (is_discovery)
+		run_is_unfinished(run);
 }
 
 /* The API server's flow control looks at every request but those that stream what containers do. */
@@ -337,11 +342,14 @@ static void api_serve(struct api_call *call)
 	}
 	find_what(call);
 	tell_flow(call);
-	api->run->asked += is_doing(call);
+	note_doing(api->run, &call->path);
 	call->stored = run_request_begin(api->run, call->client, call->x,
 		&(struct run_question){r, &call->path, &call->query, call->verb, &call->body});
-	if (api->faults && !control_is_asked(call) && fault_act_request(call))
+	if (api->faults && !control_is_asked(call) && fault_act_request(call)) {
+		if (verb_is_write(call->verb))
+			run_is_unfinished(api->run);
 		return;
+	}
 	if (api->seen && seen_serve(api->seen, call))
 		return;
 	if (!refuse_timeout(call) && !refuse_body(call))

@@ -11,8 +11,10 @@
 #define LOOKS    8 /* in the time that counts as quiet */
 #define LOOK_MIN (5 * NS_PER_MS)
 /* A client that is never quiet does not stop the tape for ever. */
-#define STEP_MAX  (30 * NS_PER_S)
-#define AWAKE_MAX (5 * NS_PER_S) /* for which work without a request counts */
+#define STEP_MAX (30 * NS_PER_S)
+/* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
+#define UNFINISHED_MAX (1500 * NS_PER_MS)
+#define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
 
 /* What moves when somebody does something. */
 struct doings {
@@ -57,6 +59,13 @@ static bool note_asked(struct settle *s)
 
 	s->asked = s->options.run->asked;
 	return asked;
+}
+
+/* Whether somebody has something to go on from, has not done so, and still may. */
+static bool is_unfinished(const struct run *run, int64_t now_ns)
+{
+	return run->unfinished.ns && run->asked == run->unfinished.asked &&
+	       now_ns - run->unfinished.ns < UNFINISHED_MAX;
 }
 
 static bool is_shut(void *settle)
@@ -185,7 +194,7 @@ static void on_look(uv_timer_t *timer)
 	at_work = is_at_work(s, doing, now_ns);
 	if (state == PLAYER_WAITING && s->options.step_ns)
 		shut_before_start(s, now_ns);
-	look_at_step(s, doing || asked || at_work, now_ns);
+	look_at_step(s, doing || asked || at_work || is_unfinished(s->options.run, now_ns), now_ns);
 	still = !busy && watches_all_live(s->options.watches) && !at_work &&
 		(!s->shut || state == PLAYER_WAITING) && !player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);

@@ -226,11 +226,28 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 
 /* ---- writes and faults ---- */
 
+void run_is_unfinished(struct run *r)
+{
+	r->unfinished.ns = clock_mono_ns(&clock_system);
+	r->unfinished.asked = r->asked;
+}
+
+/* Not creates of what is there: many programs make sure of something that way. */
+static bool has_failed(const struct run_write_row *row)
+{
+	bool is_there = row->status == 409 && slice_is(row->verb, "create");
+
+	return row->status >= 400 && !is_there;
+}
+
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row)
 {
 	r->writes++;
-	if (!slice_is(row->what.resource, "leases") && !slice_is(row->what.resource, "events"))
+	if (!slice_is(row->what.resource, "leases") && !slice_is(row->what.resource, "events")) {
 		r->work++;
+		if (has_failed(row))
+			run_is_unfinished(r);
+	}
 	if (!r->file)
 		return;
 	row->time_ns = wall_of(r, clock_mono_ns(&clock_system));

@@ -55,10 +55,14 @@ struct run {
 	int64_t begin_ns; /* monotonic */
 	int64_t wall_ns;  /* the same moment, Unix time */
 	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
-	uint64_t work;         /* of the writes, those of neither leases nor Events */
-	uint64_t asked;        /* requests for resources, but leases and Events */
-	size_t under_way;      /* writes that are being done beside the loop */
-	struct histogram late; /* from when an event was due until it was handed to the sockets */
+	uint64_t work;  /* of the writes, those of neither leases nor Events */
+	uint64_t asked; /* requests for resources, but leases and Events, and for discovery */
+	struct {
+		int64_t ns;     /* monotonic; 0: never */
+		uint64_t asked; /* what that was then */
+	} unfinished;           /* when somebody last did what he goes on from: see run_is_unfinished */
+	size_t under_way;       /* writes that are being done beside the loop */
+	struct histogram late;  /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
 	uint64_t next_id;
@@ -128,6 +132,9 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 /* Counts and stores one. Times and position of the row are filled in here, and so is the client if a request
  * is given (NULL: it has no row). The bodies must be free of secrets. */
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row);
+/* More will follow: a write was not done, or its answer does not say so; or somebody asked for discovery, who finds the
+ * kind that he wants to ask for, or fails, and tries again. */
+void run_is_unfinished(struct run *r);
 void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row);
 
 /* ---- the whole ---- */

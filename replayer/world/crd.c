@@ -47,6 +47,22 @@ struct slice crd_version(struct slice crd, const char *version)
 	return found;
 }
 
+bool crd_says(struct slice crd, const char *version, const char *what, struct slice *ret)
+{
+	const char *schema = "schema.";
+	bool is_schema = strncmp(what, schema, strlen(schema)) == 0;
+	char *of_all;
+	bool found;
+
+	if (json_get(crd_version(crd, version), what, ret, NULL) > 0)
+		return true;
+	of_all = xasprintf(
+		"spec.%s%s", is_schema ? "validation." : "", is_schema ? what + strlen(schema) : what);
+	found = json_get(crd, of_all, ret, NULL) > 0;
+	free(of_all);
+	return found;
+}
+
 /* ---- those that programs write ---- */
 
 static struct slice text_at(struct slice json, const char *path)

@@ -30,4 +30,8 @@ struct slice crd_stored_version(struct slice crd);
 /* The entry of spec.versions with that name; the empty slice if there is none. */
 struct slice crd_version(struct slice crd, const char *version);
 
+/* What it says of a version: "subresources.status", "schema.openAPIV3Schema". A CRD of apiextensions.k8s.io/v1beta1 may say so
+ * of all versions at once, in spec, where the schema is called "validation". Returns whether it says so. */
+bool crd_says(struct slice crd, const char *version, const char *what, struct slice *ret);
+
 #endif

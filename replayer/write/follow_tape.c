@@ -24,14 +24,20 @@ static void follow_begin(
 	o->w.managed = true;
 }
 
-/* The last version under the name that is to follow the tape; NULL if programs made or deleted it. */
+/* Programs have deleted what had the name, and the tape makes another object of it. */
+static bool is_free_for(const struct overlay_version *v, const struct change *c)
+{
+	return v->type == EVENT_DELETED && c->type == EVENT_ADDED && !change_is_of(c, blob_body(v->object));
+}
+
+/* The last version under the name, if the event concerns it; NULL if it is the programs'. */
 static const struct overlay_version *last_version(
 	const struct api *api, const struct collection *in, const struct change *c)
 {
 	const struct live *l = live_set_find(&in->written, c->namespace, c->name);
 	const struct overlay_version *v = overlay_find(api->world->overlay, l->seq);
 
-	return v && v->part.len ? v : NULL;
+	return v && (v->part.len || is_free_for(v, c)) ? v : NULL;
 }
 
 static void tell_unwritten(const struct write *w, int rc)

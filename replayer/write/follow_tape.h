@@ -2,7 +2,8 @@
  * follow_tape.h: later events of the tape for objects that programs changed. The tape's changes are merged
  * under the fields that programs wrote. A deletion on the tape deletes the object, unless a finalizer of a
  * program holds it; an object that the tape makes after that is shown again. What programs made or deleted
- * themselves is theirs: the tape's events of that name are hidden, unless the tape makes the same object (awaited.h).
+ * themselves is theirs: the tape's events of that name are hidden, unless the tape makes the same object (awaited.h),
+ * or another one when programs have deleted theirs.
  *
  *     world_apply_change hides an event --follow_tape--> an own write (own_write.h), or nothing
  */

@@ -79,8 +79,7 @@ static struct field_type of_custom(struct type_cache *t, struct world *w, const 
 	kept = seq ? find_kept(t, path, seq) : NULL;
 	if (kept)
 		parsed = kept->document;
-	else if (seq &&
-		 json_get(crd_version(crd, c->resource.version), "schema.openAPIV3Schema", &schema, NULL) > 0)
+	else if (seq && crd_says(crd, c->resource.version, "schema.openAPIV3Schema", &schema))
 		parsed = type_cache_parse(t, path, seq, schema);
 	free(path);
 	return field_type_of_custom(parsed);

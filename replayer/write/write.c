@@ -224,6 +224,7 @@ static void answer_as_fault(struct write *w)
 {
 	struct status st = {0};
 
+	run_is_unfinished(w->call->api->run);
 	if (w->fault.what->act != FAULT_WRITE_ERROR)
 		return;
 	fault_act_write_error(&w->fault, &st);

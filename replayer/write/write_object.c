@@ -104,7 +104,7 @@ static int ask_crd(void *context)
 	struct slice crd, found;
 
 	if (crd_find(q->w->call->api->world, c, &crd))
-		q->has = json_get(crd_version(crd, c->resource.version), q->member, &found, NULL) > 0;
+		q->has = crd_says(crd, c->resource.version, q->member, &found);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static int read_crd(void *context)
 	struct slice crd, scale;
 
 	if (!crd_find(q->w->call->api->world, c, &crd) ||
-		json_get(crd_version(crd, c->resource.version), "subresources.scale", &scale, NULL) <= 0)
+		!crd_says(crd, c->resource.version, "subresources.scale", &scale))
 		return ERR_NOT_FOUND;
 	*q->ret = (struct scale_paths){path_at(scale, "specReplicasPath"),
 		path_at(scale, "statusReplicasPath"), path_at(scale, "labelSelectorPath")};

@@ -53,6 +53,14 @@ class AtOneTime(test_sweep.Story):
         return super().event(0, *what, **more)
 
 
+class Wide(test_sweep.Story):
+    """There is room for versions of others between its own."""
+
+    def pod(self, name, life, phase, node, **meta):
+        self.rv += 100
+        return super().pod(name, life, phase, node, **meta)
+
+
 class Growing(test_sweep.Story):
     """And then there is one more."""
 
@@ -67,6 +75,29 @@ class Held(test_sweep.Story):
     def pod(self, name, life, phase, node, **meta):
         gone = phase == "Succeeded"
         return super().pod(name, life, phase, node, **meta, **({} if gone else {"finalizers": ["example.com/hold"]}))
+
+
+class Claimed(test_sweep.Story):
+    """Somebody makes a ConfigMap for each pod, for the new ones after all else."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        for name in names[:-1]:
+            self.next(CONFIGMAPS, "ADDED", self.claim(name, 1))
+
+    def claim(self, name, life):
+        self.rv += 1
+        return obj(CONFIGMAPS, "claim-" + name, self.rv, uid="claim-%s-%d" % (name, life), data={"uid": "%s-life-%d" % (name, life)})
+
+    def listed(self, stream, rv, things):
+        if stream == test_sweep.PODS:
+            super().listed(CONFIGMAPS, rv, [self.claim(pod["metadata"]["name"], 0) for pod in things])
+        return super().listed(stream, rv, things)
+
+    def next(self, stream, kind, thing):
+        super().next(stream, kind, thing)
+        if stream == test_sweep.PODS and kind == "DELETED":
+            super().next(CONFIGMAPS, "DELETED", self.claim(thing["metadata"]["name"], 0))
 
 
 class Accompanied(test_sweep.Story):
@@ -186,6 +217,19 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertRegex(again.stdout, "WRONG: the faults of .*faults.json")
 
+    def test_finds_trust_in_an_older_list_where_what_it_spoils_comes_last(self):
+        report = self.try_both("claims", "stale", "--max", "6", story=Claimed)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["resource"], found["write"]), ("ending", "pods", None))
+        self.assertIn("2 deletions of the earlier configmaps default/claim-web-0 (without the fault: 1)", found["differences"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_which_of_its_own_versions_a_program_saw_is_not_compared(self):
+        self.tape = Wide(["web-0", "web-1"]).write(os.path.join(self.folder, "wide.tape"))
+        report = self.end(self.begin("--settle", "1s", "--patterns", "restart", command=[sys.executable, BLIND, "mended", "versions"]), 0)
+        self.assertGreater(report["fine"], 0)
+
     def test_the_last_write_of_each_kind_comes_early(self):
         self.tape = test_sweep.Story(["web-%d" % n for n in range(4)]).write(os.path.join(self.folder, "four.tape"))
         report = self.end(self.begin("--patterns", "restart", "--max", "4", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
@@ -266,7 +310,7 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual({gap["kind"] for gap in self.end(run, 0)["gaps"] if gap["verdict"] == "fine"} & {"termination"}, {"termination"})
 
     def test_finds_trust_in_two_older_caches_that_agree(self):
-        report = self.try_both("caches", "stale", "--max", "3")
+        report = self.try_both("caches", "stale", "--max", "4")
         found = self.wrong(report)[0]
         self.assertEqual((found["resource"], found["others"]), ("pods", "configmaps"))
         self.assertLess(found["others_as_of_seq"], found["as_of_seq"])

@@ -4,6 +4,7 @@
     steps     two ConfigMaps for each pod, one after the other; the buggy one takes the first for both (restart)
     owner     one for each pod, deleted as soon as its pod ends; the buggy one deletes that of a later pod (stale)
     finalizer as owner, and its pod is gone when it has taken away the finalizer (stale, between an event and the answer to it)
+    claims    deletes the ConfigMap that others made for a pod, when it ends; the buggy one does not look whose it is (stale, at the end)
     cleaner   one for each pod, deleted when the pod is to go, which its own finalizer then allows; the buggy one allows it first (restart)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     orphan    one for each pod, which goes with it; the buggy one does not look for leftovers when it starts (restart over a deletion)
@@ -13,6 +14,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
@@ -102,6 +104,23 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Claims(Owner):
+    def added(self, pod):
+        if "deletionTimestamp" in pod["metadata"]:
+            self.end("claim-" + pod["metadata"]["name"], pod["metadata"]["uid"])
+
+    def deleted(self, pod, _):
+        pass
+
+
+class Versions(Blind):
+    def added(self, pod):
+        path = MAPS + "/" + pod["metadata"]["name"]
+        self.create(pod["metadata"]["name"])
+        thing = self.cluster.ask("GET", path)[1]
+        self.cluster.ask("PUT", path, {**thing, "data": {"version": thing["metadata"]["resourceVersion"]}})
 
 
 class Orphan(Blind):
@@ -320,7 +339,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "ports": Ports, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

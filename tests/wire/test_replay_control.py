@@ -212,6 +212,16 @@ class ControlTest(Case):
             w.next()
             self.wait_for(r, state="ended")
 
+    def test_in_lock_step_the_tape_waits_for_another_try_after_a_write_that_failed_and_after_discovery(self):
+        r = self.replay(counted(4, 0.0), "--speed", "max", "--lockstep", "1s")
+        with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+            for method, target, status in (("DELETE", "/api/v1/namespaces/default/pods/none", 404), ("GET", "/apis", 200)):
+                w.next()
+                self.assertEqual(r.request(method, target)[0], status)
+                asked = time.monotonic()
+                w.next()
+                self.assertGreater(time.monotonic() - asked, 1.4)
+
     def test_in_lock_step_the_end_is_quiet_when_the_last_step_is(self):
         r = self.replay(counted(3, 0.1), "--speed", "max", "--lockstep", "5ms", "--settle", "300ms")
         with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:

@@ -39,6 +39,18 @@ class Defined(Writes):
         self.assertEqual(status, 201, made)
         return made
 
+    def test_one_recorded_in_the_form_of_v1beta1_says_for_all_versions_what_they_have(self):
+        crd = lions()
+        version = crd["spec"]["versions"][0]
+        crd["spec"] |= {"subresources": version.pop("subresources"), "validation": version.pop("schema")}
+        crd["apiVersion"] = "apiextensions.k8s.io/v1beta1"
+        crd["metadata"]["resourceVersion"] = "7"
+        stream = {"group": "zoo.example.com", "version": "v1", "resource": "lions", "kind": "Lion", "namespaced": True}
+        self.start("--write", "overlay", made=tape().listed(CRDS, 100, [crd]).listed(stream, 100, []))
+        self.make("leo", spec={"name": "Leo"})
+        status, fed = self.send("PATCH", PATH + "/leo/status", {"status": {"fed": True}}, MERGE_PATCH)
+        self.assertEqual((status, fed["spec"]["replicas"], fed["status"]), (200, 1, {"fed": True}))
+
     def test_a_crd_is_established_at_once_and_watches_see_that(self):
         server = self.start("--write", "overlay", made=tape().listed(CRDS, 100, []))
         with server.watch(CRDS_PATH + "?watch=true&resourceVersion=" + self.rv(CRDS_PATH)) as watch:

@@ -264,12 +264,23 @@ class Ends(Following):
             self.assertEqual([brief(e)[0] for e in watch.take(2)], ["DELETED", "ADDED"])
         self.assertEqual(self.get(MAP)[1]["data"], {"k": "again"})
 
-    def test_what_a_program_deleted_stays_away(self):
+    def test_what_a_program_deleted_stays_away_until_the_tape_makes_another_one(self):
         self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "2"})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202)),
-            (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")))
+            (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 204, uid="another", data={"k": "4"})))
         self.send("DELETE", MAP)
-        self.step(3)
+        self.step(2)
         self.error(self.get(MAP), 404, "NotFound")
+        with self.watch(MAPS) as watch:
+            self.step(2)
+            self.assertEqual([brief(e)[0] for e in watch.take(2)], ["ADDED", "MODIFIED"])
+        self.assertEqual((self.get(MAP)[1]["metadata"]["uid"], self.get(MAP)[1]["data"]), ("another", {"k": "4"}))
+
+    def test_what_a_program_made_anew_keeps_the_name_from_the_tape(self):
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202)), (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")))
+        self.send("DELETE", MAP)
+        uid = self.send("POST", MAPS, config_map("a"))[1]["metadata"]["uid"]
+        self.step(2)
+        self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], uid)
 
     def test_a_pod_that_the_tape_ends_waits_for_the_tape_and_not_for_its_grace(self):
         ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 1}

@@ -39,6 +39,7 @@ class Pair(NamedTuple):
     command: tuple = ()     # that starts the program, which comes next
     arguments: tuple = ()   # for the program
     package: str = "."
+    older: tuple = ()       # (group, version) that it needs, and API servers of today do not have
 
 
 def release(version):
@@ -47,6 +48,8 @@ def release(version):
 
 RABBITMQ = Custom("github.com/rabbitmq/cluster-operator", ["config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml"],
     "rabbitmq.com", "v1beta1", [("rabbitmqclusters", "RabbitmqCluster")])
+ZOOKEEPER = Custom("github.com/pravega/zookeeper-operator", ["deploy/crds/zookeeper.pravega.io_zookeeperclusters_crd.yaml"],
+    "zookeeper.pravega.io", "v1beta1", [("zookeeperclusters", "ZookeeperCluster")])
 RABBITMQ_2 = RABBITMQ._replace(module="github.com/rabbitmq/cluster-operator/v2")
 RAY = Custom("github.com/ray-project/kuberay/ray-operator",
     [f"config/crd/bases/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")],
@@ -95,6 +98,8 @@ PAIRS = {
         [*OPERATOR, "--patterns", "stale"]),
     "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,
         [*OPERATOR, "--patterns", "restart", "--invariant", LARGER_BEFORE_ITS_CLAIM]),
+    "zookeeper-312": Pair("zookeeper", release("0.2.9"), release("0.2.12"), "zookeeper/again.jsonl", ZOOKEEPER,
+        [*OPERATOR, "--patterns", "stale"], older=(("policy", "v1beta1"),)),
 }
 
 
@@ -111,7 +116,7 @@ class Swept(NamedTuple):
 def make_tape(pair, source, path):
     """`source` is the folder of the module with the custom resources."""
     files = [os.path.join(source, file) for file in pair.custom.definitions]
-    stories.make(stories.Story(os.path.join(HERE, pair.story), files, *pair.custom[2:]), path)
+    stories.make(stories.Story(os.path.join(HERE, pair.story), files, *pair.custom[2:], pair.older), path)
 
 
 def sweep(pair, of, program, tape, folder):

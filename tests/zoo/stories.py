@@ -18,6 +18,7 @@ class Story(NamedTuple):
     group: str         # theirs
     version: str
     resources: list    # (plural, kind)
+    older: list = []   # groups with versions that API servers no longer serve: ("policy", "v1beta1")
 
 
 def kubetape(*args, stdin=None):
@@ -47,8 +48,21 @@ def add_group(documents, group, version, resources):
     documents[f"/apis/{group}/{version}"] = {**documents["/apis"], "path": f"/apis/{group}/{version}", "body": json.dumps(made)}
 
 
+def add_older(documents, group, version):
+    """Adds what discovery said of an older version of a group of today, with the same kinds."""
+    groups = json.loads(documents["/apis"]["body"])
+    of = next(g for g in groups["groups"] if g["name"] == group)
+    like = documents[f"/apis/{of['preferredVersion']['groupVersion']}"]
+    of["versions"].append({"groupVersion": f"{group}/{version}", "version": version})
+    documents["/apis"]["body"] = json.dumps(groups)
+    made = {**json.loads(like["body"]), "groupVersion": f"{group}/{version}"}
+    documents[f"/apis/{group}/{version}"] = {**like, "path": f"/apis/{group}/{version}", "body": json.dumps(made)}
+
+
 def make(story, out):
     documents = discovery()
+    for group, version in story.older:
+        add_older(documents, group, version)
     if story.resources:
         add_group(documents, story.group, story.version, story.resources)
     shutil.rmtree(out, ignore_errors=True)

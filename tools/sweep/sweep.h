@@ -77,6 +77,7 @@ enum sweep_kind {
 	SWEEP_DOWNTIME,    /* a DELETED event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
+	SWEEP_ENDING,      /* the last event of what it asks for has come */
 	SWEEP_ALWAYS,      /* the whole of the tape */
 	SWEEP_GIVEN,       /* a fault file of the user's */
 	SWEEP_KINDS,
@@ -104,6 +105,12 @@ struct sweep_position {
 	size_t turn;          /* of them, which this is, from 0 */
 	bool reached;         /* the program was sent that event in the run without gaps */
 };
+
+/* A place in what the program does, and not an event that it misses. */
+static inline bool sweep_is_of_run(const struct sweep_position *p)
+{
+	return p->kind == SWEEP_WRITE || p->kind == SWEEP_ENDING;
+}
 
 struct sweep_positions {
 	struct sweep_position *items;

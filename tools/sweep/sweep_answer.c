@@ -145,8 +145,14 @@ static const char facts_sql[] =
 	"  AND w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
 	"  AND r.verb IN ('get', 'list', 'watch'))";
 
+/* resourceVersions that only this run's writes took. */
+static const char given_sql[] =
+	"SELECT DISTINCT rv FROM writes WHERE policy = 'overlay' AND status BETWEEN 200 AND 299 AND coalesce(rv, '') <> ''"
+	" AND rv NOT IN (SELECT CAST(rv AS TEXT) FROM events) ORDER BY rv";
+
 struct reading {
 	struct sweep_answer *to;
+	struct text_list given; /* owned, sorted */
 	char ended_by[16];
 	int64_t begin_ns, end_ns;
 };
@@ -247,14 +253,28 @@ static void sort_items(cJSON *list)
 	free(items);
 }
 
+static int compare_text(const void *key, const void *item)
+{
+	return strcmp(key, *(const char *const *)item);
+}
+
+static bool is_given(const struct reading *r, const cJSON *value)
+{
+	return cJSON_IsString(value) && r->given.count &&
+	       bsearch(value->valuestring, r->given.items, r->given.count, sizeof(*r->given.items),
+		       compare_text);
+}
+
 /* json_tree_parse has limited the depth. References, such as a volume's claimRef, have a version as well, which says
- * when the program looked. */
-static void normalize_tree(cJSON *tree)
+ * when the program looked; so does a label with a version that this run gave out. */
+static void normalize_tree(const struct reading *r, cJSON *tree)
 {
 	if (cJSON_IsObject(tree))
 		cJSON_DeleteItemFromObjectCaseSensitive(tree, "resourceVersion");
+	else if (is_given(r, tree))
+		cJSON_SetValuestring(tree, "RV");
 	for (cJSON *child = tree->child; child; child = child->next)
-		normalize_tree(child);
+		normalize_tree(r, child);
 	if (cJSON_IsObject(tree))
 		sort_members(tree);
 	else if (cJSON_IsArray(tree))
@@ -273,7 +293,7 @@ static void drop_trigger_time(cJSON *object)
 
 /* A program may create an object in one run and update it in another: the order of
  * members is not its work. */
-static char *normal_text(struct slice text)
+static char *normal_text(const struct reading *r, struct slice text)
 {
 	cJSON *tree = NULL;
 	struct buf out;
@@ -283,7 +303,7 @@ static char *normal_text(struct slice text)
 		return slice_dup(text);
 	buf_init(&out, LIMIT_DOCUMENT_BYTES);
 	drop_trigger_time(tree);
-	normalize_tree(tree);
+	normalize_tree(r, tree);
 	result = json_tree_print(tree, &out, NULL) == 0 ? slice_dup(buf_slice(&out)) : slice_dup(text);
 	buf_release(&out);
 	cJSON_Delete(tree);
@@ -325,7 +345,7 @@ static char *content_of(const struct reading *r, const struct sql_value *v)
 	char *text = slice_dup(v->bytes), *content;
 
 	hide_times(r, text);
-	content = normal_text(slice_of(text));
+	content = normal_text(r, slice_of(text));
 	free(text);
 	return content;
 }
@@ -333,6 +353,14 @@ static char *content_of(const struct reading *r, const struct sql_value *v)
 static char *text_of(const struct sql_value *v)
 {
 	return v->type == SQL_TEXT || v->type == SQL_BLOB ? slice_dup(v->bytes) : xstrdup("");
+}
+
+static int on_given(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	text_list_add(&((struct reading *)context)->given, slice_dup(v[0].bytes));
+	return 0;
 }
 
 static int on_effect(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -375,6 +403,7 @@ static int by_key(const void *left, const void *right)
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
 {
 	const struct sql_sink facts = {.row = on_facts, .context = r};
+	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
 	const struct sql_sink counts = {.row = on_count, .context = r};
 	char *effects_sql = xasprintf("%s%s", left_sql, told_sql);
@@ -382,6 +411,8 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(given_sql), &given, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
 	free(effects_sql);
@@ -407,6 +438,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	if (rc == 0 && asked->without)
 		rc = sweep_recorded_read(s, &answer.recorded, err);
 	sql_session_close(s);
+	text_list_release(&r.given);
 	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
 	else if (strcmp(r.ended_by, "quiet") == 0)

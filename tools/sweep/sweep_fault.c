@@ -136,17 +136,26 @@ static int add_pause(struct fault_file *file, uint64_t seq, struct err *err)
 	return rc;
 }
 
-/* A write is the program's answer to what it had seen by then: the tape stands still there until it comes. */
-static int add_write_rule(const struct sweep_position *p, const char *words, const char *length,
+/* When it strikes. A write is the program's answer to what it had seen by then: the tape stands still there until it
+ * comes. */
+static char *moment_of(const struct sweep_position *p)
+{
+	if (!p->write)
+		return xasprintf("event=seq>=%llu", (unsigned long long)p->seq);
+	if (!p->seq)
+		return xasprintf("write=%s", p->write);
+	return xasprintf("since=seq:%llu,await=" AWAIT ",write=%s", (unsigned long long)p->seq, p->write);
+}
+
+static int add_rule_then(const struct sweep_position *p, const char *words, const char *length,
 	struct fault_file *file, struct err *err)
 {
 	struct fault_rule *rule;
-	char *since =
-		p->seq ? xasprintf(",since=seq:%llu,await=" AWAIT, (unsigned long long)p->seq) : xstrdup("");
-	char *spec = xasprintf("#1,%s,%s%s,write=%s", length, words, since, p->write);
+	char *moment = moment_of(p);
+	char *spec = xasprintf("#1,%s,%s,%s", length, words, moment);
 	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
 
-	free(since);
+	free(moment);
 	free(spec);
 	return rc;
 }
@@ -156,7 +165,7 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 {
 	char *words = xasprintf("as_of=seq:%llu,after,wall,%s", (unsigned long long)as_of_seq, resources);
 	char *length = xasprintf("%lldms", (long long)(p->for_ns / NS_PER_MS));
-	int rc = add_write_rule(p, words, length, file, err);
+	int rc = add_rule_then(p, words, length, file, err);
 
 	if (rc == 0 && p->before_answer && as_of_seq == p->as_of_seq)
 		file->rules[file->count - 1].what.before_write = 1;
@@ -165,7 +174,7 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 	return rc;
 }
 
-static int fill_at_write(
+static int fill_then(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
 	int rc = p->pattern == SWEEP_STALE ? add_view(p, p->as_of_seq, p->resource, file, err) : 0;
@@ -173,7 +182,7 @@ static int fill_at_write(
 	if (rc == 0 && p->others)
 		rc = add_view(p, p->others_as_of_seq, p->others, file, err);
 	if (rc == 0)
-		rc = add_write_rule(p, words, "0s", file, err);
+		rc = add_rule_then(p, words, "0s", file, err);
 	if (rc == 0 && p->seq)
 		rc = add_pause(file, p->seq, err);
 	return rc;
@@ -224,7 +233,7 @@ static int fill_control(const struct sweep_position *p, struct fault_file *file,
 	int rc;
 
 	if (p->write)
-		return fill_at_write(
+		return fill_then(
 			&(struct sweep_position){.seq = p->seq, .write = p->write, .resource = p->resource},
 			"end,after,optional", file, err);
 	spec = xasprintf("#1,0s,end,optional,%s,event=seq=%llu", p->resource, (unsigned long long)p->seq);
@@ -262,8 +271,8 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
 	int rc;
 
-	if (p->write)
-		rc = fill_at_write(p, words, &file, err);
+	if (sweep_is_of_run(p))
+		rc = fill_then(p, words, &file, err);
 	else if (p->kind == SWEEP_ALWAYS)
 		rc = fill_always(p, words, &file, err);
 	else

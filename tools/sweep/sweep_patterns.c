@@ -128,6 +128,7 @@ struct facts {
 	size_t older_count;
 	struct changed *changed; /* what the program created last comes first */
 	size_t changed_count;
+	uint64_t end_seq; /* the last event of what the program asks for */
 	struct sweep_positions *to;
 	unsigned patterns;
 	bool laid_over;
@@ -168,6 +169,14 @@ static int add_changed(void *context, const struct sql_value *v, size_t count, s
 	(void)err;
 	f->changed = xrealloc(f->changed, (f->changed_count + 1) * sizeof(*f->changed));
 	f->changed[f->changed_count++] = (struct changed){slice_dup(v[0].bytes), (uint64_t)v[1].integer};
+	return 0;
+}
+
+static int take_end(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	((struct facts *)context)->end_seq = (uint64_t)v[0].integer;
 	return 0;
 }
 
@@ -247,6 +256,10 @@ static const char changed_sql[] =
 	" SELECT name, max(seq) FROM done WHERE seq <= %llu AND name IN (SELECT name FROM listed)"
 	" GROUP BY name ORDER BY max(made) DESC, name";
 
+static const char end_sql[] =
+	"SELECT coalesce(max(seq), 0) FROM events WHERE " RESOURCE " IN (SELECT " RESOURCE
+	" FROM requests) AND origin <> 'list' AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')";
+
 static void release_facts(struct facts *f)
 {
 	for (size_t i = 0; i < f->changed_count; i++)
@@ -312,16 +325,24 @@ static void find_at_writes(struct facts *f)
 	}
 }
 
-static struct sweep_position *add_stale(
-	struct facts *f, const struct older_state *o, const struct own_write *w)
+static struct sweep_position *add_older_view(
+	struct facts *f, const struct older_state *o, enum sweep_kind kind, uint64_t seq)
 {
-	struct sweep_position *p = add_place(f, SWEEP_STALE, SWEEP_WRITE, o->resource);
+	struct sweep_position *p = add_place(f, SWEEP_STALE, kind, o->resource);
 
-	p->write = xstrdup(w->kind);
-	p->seq = p->last_seq = w->seq;
+	p->seq = p->last_seq = seq;
 	p->as_of_seq = o->as_of_seq;
 	p->before_answer = o->answered;
 	p->what = xstrdup(o->what);
+	return p;
+}
+
+static struct sweep_position *add_stale(
+	struct facts *f, const struct older_state *o, const struct own_write *w)
+{
+	struct sweep_position *p = add_older_view(f, o, SWEEP_WRITE, w->seq);
+
+	p->write = xstrdup(w->kind);
 	return p;
 }
 
@@ -350,7 +371,7 @@ static bool is_same_place(const struct own_write *a, const struct own_write *b)
 }
 
 /* The program starts again after it has acted on what is newer: within the first write from then on, within
- * the last one of the run, and when what it makes is there again. */
+ * the last one of the run, when what it makes is there again, and when what others make then is there as well. */
 static void add_stale_alone(struct facts *f, const struct older_state *o, const struct own_write *first)
 {
 	const struct own_write *last = &f->writes[f->write_count - 1], *creation = last_creation(f);
@@ -361,6 +382,8 @@ static void add_stale_alone(struct facts *f, const struct older_state *o, const 
 	if (creation->seq >= o->wrong_seq && !is_same_place(creation, first) &&
 		(last->seq == first->seq || !is_same_place(creation, last)))
 		add_stale(f, o, creation);
+	if (f->end_seq > creation->seq)
+		add_older_view(f, o, SWEEP_ENDING, f->end_seq);
 }
 
 /* Before the program deleted something of that resource, having seen what is newer; or the same. */
@@ -460,15 +483,16 @@ static void find_coalesced(struct facts *f)
 static int read_older(struct sql_session *s, struct facts *f, struct err *err)
 {
 	const struct sql_sink older = {.row = add_older, .context = f},
-			      changed = {.row = add_changed, .context = f};
+			      changed = {.row = add_changed, .context = f},
+			      end = {.row = take_end, .context = f};
 	const struct own_write *at = last_creation(f);
 	char *sql;
 	int rc;
 
 	if (!at)
 		return 0;
-	rc = sql_session_run(s, slice_of(older_sql), &older, err);
-	if (rc)
+	if ((rc = sql_session_run(s, slice_of(older_sql), &older, err)) ||
+		(rc = sql_session_run(s, slice_of(end_sql), &end, err)))
 		return rc;
 	sql = xasprintf(changed_sql, (unsigned long long)at->seq);
 	rc = sql_session_run(s, slice_of(sql), &changed, err);

@@ -22,6 +22,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_DOWNTIME] = "downtime",
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
+	[SWEEP_ENDING] = "ending",
 	[SWEEP_ALWAYS] = "always",
 	[SWEEP_GIVEN] = "given",
 };
@@ -400,10 +401,12 @@ static char *stale_name(const struct sweep_position *p)
 	char *others = p->others ? xasprintf(", %s as of event %llu", p->others,
 					   (unsigned long long)p->others_as_of_seq)
 				 : xstrdup("");
-	char *name = xasprintf("restart within a %s, %s shown as of event %llu%s%s", p->write, p->resource,
+	char *at = p->write ? xasprintf("within a %s", p->write) : xstrdup("at the end");
+	char *name = xasprintf("restart %s, %s shown as of event %llu%s%s", at, p->resource,
 		(unsigned long long)p->as_of_seq, p->before_answer ? ", before what was written then" : "",
 		others);
 
+	free(at);
 	free(others);
 	return name;
 }

@@ -158,7 +158,7 @@ static void print_place(const struct sweep_position *p, FILE *to)
 	unsigned long long seq = p->seq, last_seq = p->last_seq;
 	const char *how = p->pattern == SWEEP_COALESCED ? "at once" : "missed";
 
-	if (p->write || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
+	if (p->kind >= SWEEP_WRITE)
 		return;
 	if (p->hidden == 0)
 		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);
@@ -199,7 +199,7 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 
 static bool is_missed(const struct sweep_try *t, bool at_write)
 {
-	return t->verdict == SWEEP_NOT_REACHED && (t->position->write != NULL) == at_write;
+	return t->verdict == SWEEP_NOT_REACHED && sweep_is_of_run(t->position) == at_write;
 }
 
 /* Which resources nobody watched where something would have been tried, or to which nobody wrote. */

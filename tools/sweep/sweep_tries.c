@@ -406,7 +406,7 @@ static int begin_try(
 		.stage = stage,
 		.laid_over = try->position->laid_over,
 		.quick = stage == SWEEP_FIRST && s->quick,
-		.paced = stage != SWEEP_FIRST && try->position->write && s->paced.number};
+		.paced = stage != SWEEP_FIRST && sweep_is_of_run(try->position) && s->paced.number};
 	rc = write_faults(s, try, slot, err);
 	return rc ? rc : sweep_run_start(&s->runs, at, err);
 }
