@@ -5,10 +5,14 @@
 
 #include <stdlib.h>
 
+/* Old tapes may have them as v1beta1 alone. */
 static struct collection *find_crds(struct world *w)
 {
-	return world_find(
-		w, slice_of("apiextensions.k8s.io"), slice_of("v1"), slice_of("customresourcedefinitions"));
+	const struct slice group = slice_of("apiextensions.k8s.io"),
+			   resource = slice_of("customresourcedefinitions");
+	struct collection *crds = world_find(w, group, slice_of("v1"), resource);
+
+	return crds ? crds : world_find(w, group, slice_of("v1beta1"), resource);
 }
 
 uint64_t crd_find_named(struct world *w, struct slice name, struct slice *ret)

@@ -46,7 +46,7 @@ class Defined(Writes):
         crd["apiVersion"] = "apiextensions.k8s.io/v1beta1"
         crd["metadata"]["resourceVersion"] = "7"
         stream = {"group": "zoo.example.com", "version": "v1", "resource": "lions", "kind": "Lion", "namespaced": True}
-        self.start("--write", "overlay", made=tape().listed(CRDS, 100, [crd]).listed(stream, 100, []))
+        self.start("--write", "overlay", made=tape().listed({**CRDS, "version": "v1beta1"}, 100, [crd]).listed(stream, 100, []))
         self.make("leo", spec={"name": "Leo"})
         status, fed = self.send("PATCH", PATH + "/leo/status", {"status": {"fed": True}}, MERGE_PATCH)
         self.assertEqual((status, fed["spec"]["replicas"], fed["status"]), (200, 1, {"fed": True}))
