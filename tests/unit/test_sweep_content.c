@@ -28,6 +28,21 @@ static void expect(struct sweep_effect without, struct sweep_effect with, const 
 	content_difference_release(&d);
 }
 
+START_TEST(sweep_content__which_version_of_itself_the_program_saw_does_not_count)
+{
+	expect(object(NULL, "{\"seen\":\"" SWEEP_VERSION "\"}"), object(NULL, "{\"seen\":\"107\"}"), NULL,
+		NULL);
+	expect(object(NULL, "{\"seen\":\"107\"}"), object(NULL, "{\"seen\":\"" SWEEP_VERSION "\"}"), NULL,
+		NULL);
+	expect(object(NULL, "{\"seen\":\"107\"}"), object(NULL, "{\"seen\":\"108\"}"), NULL,
+		"seen \"107\" \"108\"");
+	expect(object(NULL, "{\"seen\":\"" SWEEP_VERSION "\"}"), object(NULL, "{\"seen\":\"\"}"), NULL,
+		"seen \"" SWEEP_VERSION "\" \"\"");
+	expect(object(NULL, "{\"seen\":\"" SWEEP_VERSION "\"}"), object(NULL, "{}"), NULL,
+		"seen \"" SWEEP_VERSION "\" -");
+}
+END_TEST
+
 START_TEST(sweep_content__of_an_object_of_the_program_counts_all)
 {
 	expect(object(NULL, "{\"spec\":{\"a\":1}}"), object(NULL, "{\"spec\":{\"a\":1}}"), NULL, NULL);
@@ -127,7 +142,8 @@ START_TEST(sweep_content__learns_a_status_as_one_field)
 }
 END_TEST
 
-UNIT_MAIN("sweep_content", sweep_content__of_an_object_of_the_program_counts_all,
+UNIT_MAIN("sweep_content", sweep_content__which_version_of_itself_the_program_saw_does_not_count,
+	sweep_content__of_an_object_of_the_program_counts_all,
 	sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed,
 	sweep_content__what_one_changed_and_the_other_found_changed_is_the_same,
 	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,

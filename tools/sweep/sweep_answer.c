@@ -79,7 +79,8 @@ static const char left_sql[] =
 	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
 
-/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. */
+/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. A deletion is
+ * no more when the tape makes another object of that name. */
 static const char told_sql[] =
 	", placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
@@ -95,7 +96,10 @@ static const char told_sql[] =
 	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
 	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM placed AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
-	"   OR name = '(all)'))"
+	"   OR name = '(all)') AND NOT (what = 'deleted' AND policy = 'overlay' AND EXISTS (SELECT 1 FROM events AS e"
+	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
+	"    AND e.name = p.name AND e.type = 'ADDED' AND e.seq > p.seq"
+	"    AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq'))))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
@@ -272,7 +276,7 @@ static void normalize_tree(const struct reading *r, cJSON *tree)
 	if (cJSON_IsObject(tree))
 		cJSON_DeleteItemFromObjectCaseSensitive(tree, "resourceVersion");
 	else if (is_given(r, tree))
-		cJSON_SetValuestring(tree, "RV");
+		cJSON_SetValuestring(tree, SWEEP_VERSION);
 	for (cJSON *child = tree->child; child; child = child->next)
 		normalize_tree(r, child);
 	if (cJSON_IsObject(tree))

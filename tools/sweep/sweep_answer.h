@@ -95,6 +95,10 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 #define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
 
 #define SWEEP_EARLIER "deletions of the earlier "
+
+/* In contents, in the place of a resourceVersion that a write of that run took, and no event of the tape has. */
+#define SWEEP_VERSION "(resourceVersion)"
+
 bool sweep_is_earlier(const char *key);
 
 /* How much more often than without faults. */

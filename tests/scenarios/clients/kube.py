@@ -37,7 +37,8 @@ def next_event(watch):
 
 
 def tell(*words):
-    print(*words, flush=True)
+    sys.stdout.write(" ".join(map(str, words)) + "\n")  # at once: another thread may tell something, too
+    sys.stdout.flush()
 
 
 def tell_event(event):
