@@ -188,20 +188,33 @@ static bool wants_control(const struct sweep *s, const struct sweep_try *try)
 }
 
 /* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
- * its trouble has lasted: from the fault's first strike on. */
+ * its trouble has lasted: from the fault's first strike on. Where a watch has not come back it may be four times as long,
+ * as clients that list anew add up to a whole pause by chance. */
+static int64_t pauses_left(
+	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	const struct sweep_ground *ground = slot->laid_over ? &s->laid_over : &s->plain;
+
+	return answer->health.is_known && answer->health.watch_count < ground->answer.health.watch_count ? 4
+													 : 1;
+}
+
 static bool was_quiet_enough(
 	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
 	int64_t settle_ns = sweep_slot_settle(&s->runs, slot);
 
 	return answer->end != SWEEP_QUIET || settle_ns >= TROUBLE_MAX_NS ||
-	       answer->trouble_ns - settle_ns <= settle_ns;
+	       pauses_left(s, slot, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
 }
 
-static void choose_settle(const struct sweep *s, struct sweep_try *try, const struct sweep_answer *answer)
+static void choose_settle(
+	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
-	int64_t ns = answer->trouble_ns < TROUBLE_MAX_NS ? answer->trouble_ns : TROUBLE_MAX_NS;
+	struct sweep_try *try = slot->of;
+	int64_t ns = pauses_left(s, slot, answer) * answer->trouble_ns;
 
+	ns = ns < TROUBLE_MAX_NS ? ns : TROUBLE_MAX_NS;
 	if (answer->end == SWEEP_QUIET && ns > sweep_try_settle(&s->runs, try))
 		try->settle_ns = ns;
 }
@@ -363,7 +376,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
 	*ret_next = judge_run(s, slot, count, &answer);
 	if (*ret_next == SWEEP_AGAIN)
-		choose_settle(s, try, &answer);
+		choose_settle(s, slot, &answer);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
