@@ -38,12 +38,13 @@ static const char left_sql[] =
 	"WITH RECURSIVE start AS (SELECT CAST(value AS INTEGER) AS seq FROM run WHERE name = 'first_seq'),"
 	" w AS (SELECT write, seq, verb, apigroup, resource, coalesce(subresource, '') AS part,"
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
+	"  coalesce(nullif(uid, ''), iif(json_valid(object), json_extract(object, '$.details.uid'), NULL)) AS uid,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
 	"   '') AS prefix, policy = 'overlay' AND verb = 'delete'"
 	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) > 0 AS is_held"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
-	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy FROM w"
+	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy, uid FROM w"
 	"  WHERE verb = 'delete' AND part = '' AND NOT is_held GROUP BY 1, 2, 3, 4),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
@@ -60,17 +61,18 @@ static const char left_sql[] =
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
 	" effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
-	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
+	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix, NULL AS uid FROM left AS l"
 	"   WHERE policy <> 'overlay'"
 	"    OR NOT (" HAS_ENDED
 	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))"
-	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL, uid"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
-	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL,"
+	"   json_extract(object, '$.metadata.uid')"
 	"   FROM left WHERE policy = 'overlay' AND " HAS_ENDED
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
-	"   NULL, NULL FROM w WHERE verb = 'deletecollection')";
+	"   NULL, NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
 /* What a server fills in, and who wrote what. */
 #define WITHOUT_NOISE(object)                                                                                \
@@ -82,10 +84,11 @@ static const char left_sql[] =
 /* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. A deletion is
  * no more when the tape makes another object of that name. */
 static const char told_sql[] =
-	", placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
+	", last AS (SELECT *, (SELECT max(seq) FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
-	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
-	"   ORDER BY e.seq DESC LIMIT 1) AS last_type FROM effects AS f),"
+	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')) AS last_seq FROM effects AS f),"
+	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.seq = last_seq) AS last_type,"
+	"   (SELECT e.uid FROM events AS e WHERE e.seq = last_seq) AS last_uid FROM last),"
 	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN '' WHEN policy = 'overlay' THEN object"
 	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
@@ -96,10 +99,7 @@ static const char told_sql[] =
 	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
 	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM placed AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
-	"   OR name = '(all)') AND NOT (what = 'deleted' AND policy = 'overlay' AND EXISTS (SELECT 1 FROM events AS e"
-	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
-	"    AND e.name = p.name AND e.type = 'ADDED' AND e.seq > p.seq"
-	"    AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq'))))"
+	"   OR name = '(all)') AND NOT (what = 'deleted' AND policy = 'overlay' AND coalesce(last_uid <> uid, 0)))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
