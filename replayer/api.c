@@ -294,8 +294,7 @@ static void note_doing(struct run *run, const struct api_path *p)
 {
 	bool is_discovery =
 		p->kind == API_PATH_ROOT || p->kind == API_PATH_GROUP || p->kind == API_PATH_VERSION;
-	bool is_work = p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
-		       !slice_is(p->resource, "events");
+	bool is_work = p->kind == API_PATH_RESOURCE && run_is_work(p->resource);
 
 	run->asked += is_discovery || is_work;
 	if (is_discovery)

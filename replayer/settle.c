@@ -61,7 +61,7 @@ static bool note_asked(struct settle *s)
 	return asked;
 }
 
-/* Whether somebody has something to go on from, has not done so, and still may. */
+/* Whether a client is expected to send another request, has not sent it yet, and may still do so. */
 static bool is_unfinished(const struct run *run, int64_t now_ns)
 {
 	return run->unfinished.ns && run->asked == run->unfinished.asked &&

@@ -11,8 +11,8 @@
  *
  * In lock-step the clock stands still before the first event, and after each one that was sent to a watch, until
  * the clients, which may have to react, have been quiet and have sent no request either. So they find the same
- * state at each event in every replay, however fast they are. After a write that
- * failed, and after discovery, a client will go on: for up to 1.5 s the clock waits until it has asked for something.
+ * state at each event in every replay, however fast they are. After a write that failed, and
+ * after discovery, a further request is expected: the clock waits for it, for up to 1.5 s.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H

@@ -226,13 +226,18 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 
 /* ---- writes and faults ---- */
 
+bool run_is_work(struct slice resource)
+{
+	return !slice_is(resource, "leases") && !slice_is(resource, "events");
+}
+
 void run_is_unfinished(struct run *r)
 {
 	r->unfinished.ns = clock_mono_ns(&clock_system);
 	r->unfinished.asked = r->asked;
 }
 
-/* Not creates of what is there: many programs make sure of something that way. */
+/* A create of an object that exists already has not failed: many programs make sure in this way that it exists. */
 static bool has_failed(const struct run_write_row *row)
 {
 	bool is_there = row->status == 409 && slice_is(row->verb, "create");
@@ -243,7 +248,7 @@ static bool has_failed(const struct run_write_row *row)
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row)
 {
 	r->writes++;
-	if (!slice_is(row->what.resource, "leases") && !slice_is(row->what.resource, "events")) {
+	if (run_is_work(row->what.resource)) {
 		r->work++;
 		if (has_failed(row))
 			run_is_unfinished(r);

@@ -60,7 +60,7 @@ struct run {
 	struct {
 		int64_t ns;     /* monotonic; 0: never */
 		uint64_t asked; /* what that was then */
-	} unfinished;           /* when somebody last did what he goes on from: see run_is_unfinished */
+	} unfinished;           /* the last time of run_is_unfinished */
 	size_t under_way;       /* writes that are being done beside the loop */
 	struct histogram late;  /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
@@ -132,8 +132,11 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 /* Counts and stores one. Times and position of the row are filled in here, and so is the client if a request
  * is given (NULL: it has no row). The bodies must be free of secrets. */
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row);
-/* More will follow: a write was not done, or its answer does not say so; or somebody asked for discovery, who finds the
- * kind that he wants to ask for, or fails, and tries again. */
+/* Not leases and Events, which programs write without end. */
+bool run_is_work(struct slice resource);
+
+/* A further request is expected: after a write that was not done, or whose answer does not say that it was, the program
+ * tries again; after discovery it asks for the kind that it has found, or fails and tries again. */
 void run_is_unfinished(struct run *r);
 void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row);
 

@@ -227,7 +227,7 @@ static int defines_part(struct api_call *call, const char *subresource)
 	if (!c || !c->defined || !crd_find(w, c, &crd))
 		return -1;
 	member = xasprintf("subresources.%s", *subresource == '/' ? subresource + 1 : subresource);
-	has = json_get(crd_version(crd, c->resource.version), member, &found, NULL) > 0;
+	has = crd_says(crd, c->resource.version, member, &found);
 	free(member);
 	return has;
 }

@@ -18,7 +18,7 @@ class Story(NamedTuple):
     group: str         # theirs
     version: str
     resources: list    # (plural, kind)
-    older: list = []   # groups with versions that API servers no longer serve: ("policy", "v1beta1")
+    older: tuple = ()  # groups with versions that API servers no longer serve: ("policy", "v1beta1")
 
 
 def kubetape(*args, stdin=None):

@@ -158,7 +158,7 @@ static void print_place(const struct sweep_position *p, FILE *to)
 	unsigned long long seq = p->seq, last_seq = p->last_seq;
 	const char *how = p->pattern == SWEEP_COALESCED ? "at once" : "missed";
 
-	if (p->kind >= SWEEP_WRITE)
+	if (sweep_is_of_run(p) || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
 		return;
 	if (p->hidden == 0)
 		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);

@@ -188,31 +188,29 @@ static bool wants_control(const struct sweep *s, const struct sweep_try *try)
 }
 
 /* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
- * its trouble has lasted: from the fault's first strike on. Where a watch has not come back it may be four times as long,
- * as clients that list anew add up to a whole pause by chance. */
-static int64_t pauses_left(
-	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+ * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:
+ * clients that list again double their pauses, and make each up to twice as long at random. */
+static int64_t pauses_left(const struct sweep_ground *ground, const struct sweep_answer *answer)
 {
-	const struct sweep_ground *ground = slot->laid_over ? &s->laid_over : &s->plain;
+	bool lacks_watch =
+		answer->health.is_known && answer->health.watch_count < ground->answer.health.watch_count;
 
-	return answer->health.is_known && answer->health.watch_count < ground->answer.health.watch_count ? 4
-													 : 1;
+	return lacks_watch ? 4 : 1;
 }
 
-static bool was_quiet_enough(
-	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+static bool was_quiet_enough(const struct sweep *s, const struct sweep_ground *ground,
+	const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
 	int64_t settle_ns = sweep_slot_settle(&s->runs, slot);
 
 	return answer->end != SWEEP_QUIET || settle_ns >= TROUBLE_MAX_NS ||
-	       pauses_left(s, slot, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
+	       pauses_left(ground, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
 }
 
-static void choose_settle(
-	const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+static void choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
+	const struct sweep_answer *answer)
 {
-	struct sweep_try *try = slot->of;
-	int64_t ns = pauses_left(s, slot, answer) * answer->trouble_ns;
+	int64_t ns = pauses_left(ground, answer) * answer->trouble_ns;
 
 	ns = ns < TROUBLE_MAX_NS ? ns : TROUBLE_MAX_NS;
 	if (answer->end == SWEEP_QUIET && ns > sweep_try_settle(&s->runs, try))
@@ -241,8 +239,8 @@ int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct 
 }
 
 /* Gives the try the verdict of its last run; returns what is to run then. */
-static enum sweep_stage judge_run(
-	const struct sweep *s, const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
+static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_ground *ground,
+	const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
 	enum sweep_verdict right = answer->made_again.count ? SWEEP_MADE_AGAIN
@@ -255,7 +253,7 @@ static enum sweep_stage judge_run(
 		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : right;
 		return struck && differs ? SWEEP_AGAIN : SWEEP_OVER;
 	case SWEEP_AGAIN:
-		if (struck && differs && !was_quiet_enough(s, slot, answer))
+		if (struck && differs && !was_quiet_enough(s, ground, slot, answer))
 			return SWEEP_AGAIN;
 		if (struck && differs)
 			try->verdict = SWEEP_WRONG;
@@ -374,9 +372,9 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
-	*ret_next = judge_run(s, slot, count, &answer);
+	*ret_next = judge_run(s, ground, slot, count, &answer);
 	if (*ret_next == SWEEP_AGAIN)
-		choose_settle(s, slot, &answer);
+		choose_settle(s, ground, try, &answer);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
