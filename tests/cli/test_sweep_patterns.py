@@ -441,7 +441,8 @@ class SweepPatternsTest(unittest.TestCase):
         goes_on = [sys.executable, BLIND, "mended", "again"]
         for probe, command, code, said in (
                 ("no-such-program --now", goes_on, 2, "the probe 'no-such-program --now' cannot be run: it ends with exit code 127, as sh does"),
-                ("echo", ["true"], 1, "without any gap the probe is never asked: the command ends by itself, before it is quiet at the tape's end")):
+                ("echo", ["sh", "-c", "exit 4"], 1, "without any gap the probe is never asked: the command ends by itself, with exit code 4, "
+                    f"before it is quiet at the tape's end; see '{self.folder}/1/without-1.log'")):
             with self.subTest(probe=probe):
                 done = self.sweep("--settle", "500ms", "--wait-watchers", "0", "--probe", probe, "-o", os.path.join(self.folder, str(code)), command=command)
                 self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
@@ -467,11 +468,14 @@ class SweepPatternsTest(unittest.TestCase):
     def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
         once = os.path.join(self.folder, "restarted")
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
-        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", command=["sh", "-c",
+        out = os.path.join(self.folder, "out")
+        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "-o", out, command=["sh", "-c",
             'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.(*C).sync(0xc000)\n"; touch "$f"; '
             'exec "%s" "%s" mended again' % (once, sys.executable, BLIND)])
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("    panic: nil map at 0x at main.(*C).sync\n", done.stdout)
+        with open(os.path.join(out, "sweep.json"), encoding="utf-8") as report:
+            self.assertEqual(json.load(report)["causes"][0]["cause"], "panic: nil map at 0x at main.(*C).sync")
 
     def test_an_invariant_that_does_not_exist_is_refused(self):
         done = self.sweep("--invariant", "@no-moon", command=["true"])

@@ -81,11 +81,17 @@ OPERATOR = ["--gc", "--lockstep", "200ms", "--settle", "5s", "--write", "overlay
 
 CONSISTENCY = "--feature-gates=StaleControllerConsistencyReplicaSet="
 
+
+def coredns(vulnerable, fixed, story, names, patterns):
+    ask = shlex.join([sys.executable, os.path.join(HERE, "coredns", "ask.py"), *names])
+    return Pair("coredns", release(vulnerable), release(fixed), f"coredns/{story}", NONE,
+        ["--patterns", patterns, "--settle", "1s", "--probe", ask],
+        arguments=("-quiet", "-conf", os.path.join(HERE, "coredns", "Corefile")))
+
+
 PAIRS = {
-    "coredns-7119": Pair("coredns", release("1.12.0"), release("1.12.1"), "coredns/pods.jsonl", NONE,
-        ["--patterns", "coalesced", "--settle", "1s", "--probe",
-            shlex.join([sys.executable, os.path.join(HERE, "coredns", "ask.py"), *(f"10-1-0-{n}.shop.pod" for n in (0, 1, 2))])],
-        arguments=("-quiet", "-conf", os.path.join(HERE, "coredns", "Corefile"))),
+    "coredns-3879": coredns("1.6.9", "1.7.0", "names.jsonl", ["web.shop.svc", "db.shop.svc", "api.shop.svc", "last.shop.svc"], "unobserved"),
+    "coredns-7119": coredns("1.12.0", "1.12.1", "pods.jsonl", [f"10-1-0-{n}.shop.pod" for n in (0, 1, 2)], "coalesced"),
     "kuberay-715": Pair("kuberay", release("1.2.2"), release("1.3.0"), "kuberay/cluster.jsonl", RAY,
         [*OPERATOR, "--patterns", "echo"],
         arguments=RAY_ALONE, package=RAY.module),

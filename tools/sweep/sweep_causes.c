@@ -6,6 +6,14 @@
 
 #define KEY_BYTES 2000
 
+/* A sentence without its " (without the fault: ...)". Functions of Go have parentheses of their own: main.(*Store).Get. */
+static size_t before_remark(const char *text)
+{
+	const char *remark = strstr(text, " (");
+
+	return remark ? (size_t)(remark - text) : strlen(text);
+}
+
 /* What a sentence says, whatever object it is about: "configmaps is missing". */
 static char *sort_of(const char *line, size_t len)
 {
@@ -23,14 +31,14 @@ static char *sort_of(const char *line, size_t len)
 	if (!sort && *text >= '0' && *text <= '9' && space) {
 		char *earlier = strstr(text, "the earlier ");
 		size_t most = earlier ? (size_t)(earlier - text) + 12 + strcspn(earlier + 12, " ")
-				      : strcspn(text, "(");
+				      : before_remark(text);
 
 		sort = slice_dup((struct slice){space + 1, most - (size_t)(space + 1 - text)});
 	}
 	if (!sort && strncmp(text, "the probe prints", 16) == 0)
 		sort = xstrdup("the probe prints something else");
 	if (!sort)
-		sort = slice_dup((struct slice){text, strcspn(text, "(")});
+		sort = slice_dup((struct slice){text, before_remark(text)});
 	free(text);
 	return sort;
 }

@@ -185,8 +185,9 @@ static int check_probe(const struct sweep *s, struct err *err)
 		return 0;
 	if (!a->probe)
 		return err_set(err, ERR_FAILED,
-			"without any gap the probe is never asked: the command ends by itself, before it is quiet at the "
-			"tape's end");
+			"without any gap the probe is never asked: the command ends by itself, with exit code %lld, before it "
+			"is quiet at the tape's end; see '%s/without-1.log'",
+			(long long)a->exit_code, s->runs.folder);
 	return err_set(err, ERR_USAGE,
 		"the probe '%.200s' cannot be run: it ends with exit code %lld, as sh does", s->v->probe,
 		(long long)a->probe_code);

@@ -1,5 +1,5 @@
 // Coredns is CoreDNS with the plugin kubernetes and little else. It serves on 127.0.0.2, at the port that the API server of
-// its kubeconfig has, so that several can run side by side.
+// its kubeconfig has, so that several can run side by side. Releases before 1.8 want the kubeconfig's context named.
 package main
 
 import (
@@ -21,20 +21,24 @@ func check(err error) {
 	}
 }
 
-func portOfServer(kubeconfig string) string {
-	var config struct {
-		Clusters []struct{ Cluster struct{ Server string } }
-	}
+type config struct {
+	CurrentContext string `json:"current-context"`
+	Clusters       []struct{ Cluster struct{ Server string } }
+}
+
+func read(kubeconfig string) (c config) {
 	text, err := os.ReadFile(kubeconfig)
 	check(err)
-	check(json.Unmarshal(text, &config))
-	server, err := url.Parse(config.Clusters[0].Cluster.Server)
-	check(err)
-	return server.Port()
+	check(json.Unmarshal(text, &c))
+	return c
 }
 
 func main() {
+	c := read(os.Getenv("KUBECONFIG"))
+	server, err := url.Parse(c.Clusters[0].Cluster.Server)
+	check(err)
 	dnsserver.Directives = []string{"bind", "errors", "kubernetes"}
-	os.Setenv("DNS_PORT", portOfServer(os.Getenv("KUBECONFIG")))
+	os.Setenv("DNS_PORT", server.Port())
+	os.Setenv("CONTEXT", c.CurrentContext)
 	coremain.Run()
 }
