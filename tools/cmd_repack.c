@@ -9,6 +9,7 @@
 
 #define BEST_LEVEL       19
 #define BEST_BLOCK_BYTES (32 << 20)
+#define NO_LEVEL         (-1)
 
 struct repack_values {
 	const char *output;
@@ -20,11 +21,12 @@ struct repack_values {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
-	{OPTION_NUMBER, 0, "level", AT(level), "N", "compression level, 1 to 19 (12)"},
+	{OPTION_NUMBER, 0, "level", AT(level), "N",
+		"compression level, 1 to 19 (12; 16 for objects of 8 kB and more)"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
 		"sort events in extents of this much JSON (256M)"},
 	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
-		"compress objects in blocks of this size (8M)"},
+		"compress objects in blocks of this size (8M; 32M for those)"},
 	{OPTION_FLAG, 0, "best", AT(best), NULL,
 		"as small as it gets, which takes up to seven times as long: --level 19 --block-size 32M"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
@@ -35,10 +37,10 @@ static int repack_check(const struct repack_values *v, struct err *err)
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
-	if (v->level < 1 || v->level > 19)
+	if (v->level != NO_LEVEL && (v->level < 1 || v->level > 19))
 		return err_set(
 			err, ERR_USAGE, "option '--level' wants 1 to 19, found %lld", (long long)v->level);
-	if (v->best && (v->level != tape_repack_defaults.pack.level || v->block_size))
+	if (v->best && (v->level != NO_LEVEL || v->block_size))
 		return err_set(err, ERR_USAGE, "'--best' chooses '--level' and '--block-size' itself");
 	return out_file_refuse_stream(v->output, "a tape is a folder", err);
 }
@@ -62,14 +64,21 @@ static void print_result(const struct repack_values *v, const struct tape_repack
 			bytes_format(new_text, r->new_disk_bytes), v->output);
 }
 
+/* 0 in it is the default. */
+static struct pack_effort effort_of(const struct repack_values *v)
+{
+	if (v->best)
+		return (struct pack_effort){BEST_LEVEL, BEST_BLOCK_BYTES};
+	return (struct pack_effort){v->level == NO_LEVEL ? 0 : (int)v->level, (size_t)v->block_size};
+}
+
 static int repack(void *values, const struct operands *operands, struct err *err)
 {
 	const struct repack_values *v = values;
 	struct tape_repack_result result;
 	struct progress progress;
 	const struct tape_repack_options options = {
-		.pack = {.level = v->best ? BEST_LEVEL : (int)v->level,
-			.pack_bytes = v->best ? BEST_BLOCK_BYTES : (size_t)v->block_size},
+		.pack = {.effort = effort_of(v)},
 		.extent_bytes = (uint64_t)v->extent_size,
 		.progress = repack_step,
 		.context = &progress,
@@ -90,7 +99,7 @@ static int repack(void *values, const struct operands *operands, struct err *err
 
 static int repack_run(const struct command *self, int argc, char **argv)
 {
-	struct repack_values v = {.level = tape_repack_defaults.pack.level};
+	struct repack_values v = {.level = NO_LEVEL};
 
 	return command_run(self, argc, argv, &v, repack);
 }

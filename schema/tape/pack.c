@@ -62,6 +62,13 @@ static void begin_pack(struct packer *p)
 	p->is_bare = p->options->compact;
 }
 
+static const struct pack_effort *effort_of(const struct packer *p)
+{
+	const struct pack_options *o = p->options;
+
+	return o->large.level && p->gather.len / p->pack_events >= PACK_LARGE_BYTES ? &o->large : &o->effort;
+}
+
 static int finish_pack(struct packer *p, struct err *err)
 {
 	struct packed_block *b;
@@ -74,7 +81,7 @@ static int finish_pack(struct packer *p, struct err *err)
 	b->raw_bytes = p->gather.len;
 	buf_clear(&p->frame);
 	if ((rc = codec_pack_delta(buf_slice(&p->names), buf_slice(p->is_bare ? &p->bare : &p->gather),
-		     p->options->level, &p->frame, err)) ||
+		     effort_of(p)->level, &p->frame, err)) ||
 		(rc = pack_give(p, p->out.block_count - 1, &p->frame, err)))
 		return rc;
 	begin_pack(p);
@@ -94,7 +101,7 @@ static int add_to_pack(struct packer *p, const struct extent_event *e, struct sl
 	if (rc)
 		return rc;
 	p->pack_events++;
-	return p->gather.len >= p->options->pack_bytes || p->names.len >= LIMIT_PREFIX_BYTES / 2
+	return p->gather.len >= effort_of(p)->bytes || p->names.len >= LIMIT_PREFIX_BYTES / 2
 		       ? finish_pack(p, err)
 		       : 0;
 }
@@ -141,7 +148,7 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 	if (!chain_goes_on(p, object_index, object.len) && (rc = begin_chain(p, object_index, err)))
 		return rc;
 	buf_clear(&p->frame);
-	rc = codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err);
+	rc = codec_pack_delta(p->chain_previous, object, p->options->effort.level, &p->frame, err);
 	if (rc)
 		return rc;
 	head_len = varint_put(head, object.len);
@@ -309,8 +316,8 @@ static int pack_index(struct packer *p, struct err *err)
 	columns_free(c);
 	p->out.index_raw_bytes = raw.len;
 	if (!rc)
-		rc = codec_pack(buf_slice(&raw), p->options->level > 1 ? INDEX_LEVEL_LARGE : INDEX_LEVEL,
-			&p->out.index, err);
+		rc = codec_pack(buf_slice(&raw),
+			p->options->effort.level > 1 ? INDEX_LEVEL_LARGE : INDEX_LEVEL, &p->out.index, err);
 	buf_release(&raw);
 	return rc;
 }

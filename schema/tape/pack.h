@@ -49,10 +49,18 @@ struct packed_extent {
 	struct buf filter; /* of a compact one: empty */
 };
 
+/* How hard to try with a pack. */
+struct pack_effort {
+	int level; /* zstd's */
+	size_t bytes; /* of objects in a pack, at most LIMIT_BLOCK_BYTES / 2; more is smaller and slower to look into */
+};
+
+/* Objects are large from this on. */
+#define PACK_LARGE_BYTES 8192
+
 struct pack_options {
-	int level;         /* zstd's */
-	size_t pack_bytes; /* of a pack, at most LIMIT_BLOCK_BYTES / 2; bigger is smaller and slower to look
-			      into */
+	struct pack_effort effort;
+	struct pack_effort large; /* with a pack whose objects are large on average; {0}: the same */
 	bool compact; /* a smaller index, bare packs, no chains and no filter, in a segment of which all extents are so */
 };
 

@@ -15,7 +15,7 @@
 /* Gaps that are made of what is lost. */
 #define GAPS_MAX 100000
 
-static const struct pack_options state_options = {.level = 1};
+static const struct pack_options state_options = {.effort = {.level = 1}};
 
 struct copy {
 	struct recovery *r;

@@ -13,8 +13,10 @@
 
 #define DOCUMENTS_LEVEL 19
 
+/* A block of large objects has about as many of them. What differs between two versions is a small part of them; only from
+ * level 16 on does zstd find everything else in the one before. */
 const struct tape_repack_options tape_repack_defaults = {
-	.pack = {.level = 12, .pack_bytes = 8u << 20},
+	.pack = {.effort = {.level = 12, .bytes = 8u << 20}, .large = {.level = 16, .bytes = 32u << 20}},
 	.extent_bytes = 256u << 20,
 };
 
@@ -270,17 +272,24 @@ static int repack(struct repacker *r, struct tape_repack_result *ret, struct err
 	return rc ? rc : repack_compare(r, ret, err);
 }
 
+/* What is asked for, else the default. */
+static struct pack_effort effort_of(const struct pack_effort *asked, const struct pack_effort *standard)
+{
+	size_t bytes = asked->bytes ? asked->bytes : standard->bytes;
+
+	return (struct pack_effort){.level = asked->level ? asked->level : standard->level,
+		.bytes = bytes < LIMIT_BLOCK_BYTES / 2 ? bytes : LIMIT_BLOCK_BYTES / 2};
+}
+
 static void set_options(struct repacker *r, const struct tape_repack_options *o)
 {
 	const struct tape_repack_options *d = &tape_repack_defaults;
 
 	r->o = *o;
-	r->o.pack.level = o->pack.level ? o->pack.level : d->pack.level;
-	r->o.pack.pack_bytes = o->pack.pack_bytes ? o->pack.pack_bytes : d->pack.pack_bytes;
+	r->o.pack.effort = effort_of(&o->pack.effort, &d->pack.effort);
+	r->o.pack.large = effort_of(&o->pack.effort, &d->pack.large);
 	r->o.pack.compact = true;
 	r->o.extent_bytes = o->extent_bytes ? o->extent_bytes : d->extent_bytes;
-	if (r->o.pack.pack_bytes > LIMIT_BLOCK_BYTES / 2)
-		r->o.pack.pack_bytes = LIMIT_BLOCK_BYTES / 2;
 	if (r->o.extent_bytes > LIMIT_CHUNK_BYTES / 2)
 		r->o.extent_bytes = LIMIT_CHUNK_BYTES / 2;
 }

@@ -8,8 +8,8 @@
 #include "schema/tape/pack.h"
 
 struct tape_repack_options {
-	struct pack_options pack;
-	uint64_t extent_bytes; /* raw bytes of objects in an extent, at most LIMIT_CHUNK_BYTES / 2 */
+	struct pack_options pack; /* effort is for large objects as well */
+	uint64_t extent_bytes;    /* raw bytes of objects in an extent, at most LIMIT_CHUNK_BYTES / 2 */
 	/* Told how many of the raw bytes are done; a non-zero return stops. NULL is fine. */
 	int (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 	void *context;

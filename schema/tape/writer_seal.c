@@ -27,7 +27,7 @@
 	9            /* 0.1 s for the 12 MB of a whole cluster; the highest level saves another seventh */
 #define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
 
-const struct pack_options writer_seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
+const struct pack_options writer_seal_options = {.effort = {SEAL_LEVEL, PACK_BYTES}};
 
 /* At such a rate there is time: the higher level takes 3 ms for each MB, 1 % of a processor at most, for a
  * sixth of the size. Larger packs are a tenth smaller, and take 0.1 ms more to find one object in. */
@@ -35,7 +35,7 @@ const struct pack_options writer_seal_options = {.level = SEAL_LEVEL, .pack_byte
 #define CALM_LEVEL       9
 #define CALM_PACK_BYTES  (1u << 20)
 
-static const struct pack_options calm_options = {.level = CALM_LEVEL, .pack_bytes = CALM_PACK_BYTES};
+static const struct pack_options calm_options = {.effort = {CALM_LEVEL, CALM_PACK_BYTES}};
 
 /* So much is packed harder also where nobody wants to wait: it takes a twentieth of a second. */
 #define SMALL_EXTENT_BYTES (8u << 20)

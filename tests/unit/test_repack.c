@@ -62,7 +62,7 @@ static void check(struct model *m, const char *path)
 
 static void repack_and_check(struct model *m)
 {
-	struct tape_repack_options o = {.pack = {.pack_bytes = 100000}};
+	struct tape_repack_options o = {.pack = {.effort = {.bytes = 100000}}};
 	struct tape_repack_result result;
 	struct err err;
 	char to[96];

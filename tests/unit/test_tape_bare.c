@@ -1,4 +1,4 @@
-/* test_tape_bare.c: packs that leave resourceVersions to the index. */
+/* test_tape_bare.c: packs that leave resourceVersions to the index, and how full they get. */
 #include "schema/tape/bare.h"
 #include "schema/tape/pack.h"
 #include "tests/unit/unit.h"
@@ -56,7 +56,7 @@ static int take_block(
 
 static struct extent *packed_and_opened(struct extent *x, struct blocks *ret)
 {
-	const struct pack_options options = {.level = 3, .pack_bytes = PACK_BYTES, .compact = true};
+	const struct pack_options options = {.effort = {3, PACK_BYTES}, .compact = true};
 	struct packed_extent packed;
 	struct extent *opened;
 
@@ -181,7 +181,36 @@ START_TEST(bare__is_damaged_where_it_does_not_fit_the_index)
 }
 END_TEST
 
+/* How many packs objects of that size fill, 36 kB together, if 20 kB fill one and 60 kB one of large objects. */
+static size_t packs_of(size_t object_bytes)
+{
+	const struct pack_options options = {.effort = {3, 20000}, .large = {3, 60000}, .compact = true};
+	char *text = xasprintf(POD("web", RV("7") ",\"a\":\"%0*d\""), (int)object_bytes, 0);
+	struct told told[36];
+	size_t count = 36000 / object_bytes;
+	struct blocks blocks = {0};
+	struct packed_extent packed;
+	struct extent *x;
+
+	for (size_t i = 0; i < count; i++)
+		told[i] = (struct told){text, "7", ORIGIN_WATCH};
+	x = extent_of(told, count);
+	ck_assert_ok(pack_extent(x, &options, take_block, &blocks, &packed, &err), &err);
+	pack_release(&packed);
+	release(&blocks);
+	extent_unref(x);
+	free(text);
+	return blocks.count;
+}
+
+START_TEST(pack__may_hold_more_of_large_objects)
+{
+	ck_assert_uint_eq(packs_of(1000), 2);
+	ck_assert_uint_eq(packs_of(PACK_LARGE_BYTES), 1);
+}
+END_TEST
+
 UNIT_MAIN("tape bare", bare__leaves_versions_to_the_index, bare__leaves_inferred_deletions_as_they_are,
 	bare__takes_the_version_of_the_event_and_no_other,
 	bare__is_no_pack_with_an_object_whose_version_could_not_be_put_back,
-	bare__is_damaged_where_it_does_not_fit_the_index)
+	bare__is_damaged_where_it_does_not_fit_the_index, pack__may_hold_more_of_large_objects)
