@@ -290,13 +290,14 @@ static bool refuse_body(struct api_call *call)
 
 /* What programs ask for when they have something to do, and not without end. Discovery is part of it: a client that
  * does not know a kind asks for all groups, one after the other and often throttled. */
-static void note_doing(struct run *run, const struct api_path *p)
+static void note_doing(struct run *run, const struct api_path *p, enum verb verb)
 {
 	bool is_discovery =
 		p->kind == API_PATH_ROOT || p->kind == API_PATH_GROUP || p->kind == API_PATH_VERSION;
 	bool is_work = p->kind == API_PATH_RESOURCE && run_is_work(p->resource);
 
-	run->asked += is_discovery || is_work;
+	if (is_discovery || is_work)
+		run_asked(run, p, verb);
 	if (is_discovery)
 		run_is_unfinished(run);
 }
@@ -341,12 +342,12 @@ static void api_serve(struct api_call *call)
 	}
 	find_what(call);
 	tell_flow(call);
-	note_doing(api->run, &call->path);
+	note_doing(api->run, &call->path, call->verb);
 	call->stored = run_request_begin(api->run, call->client, call->x,
 		&(struct run_question){r, &call->path, &call->query, call->verb, &call->body});
 	if (api->faults && !control_is_asked(call) && fault_act_request(call)) {
 		if (verb_is_write(call->verb))
-			run_is_unfinished(api->run);
+			run_is_struck(api->run, call->path.resource, call->path.name);
 		return;
 	}
 	if (api->seen && seen_serve(api->seen, call))

@@ -61,11 +61,17 @@ static bool note_asked(struct settle *s)
 	return asked;
 }
 
-/* Whether a client is expected to send another request, has not sent it yet, and may still do so. */
-static bool is_unfinished(const struct run *run, int64_t now_ns)
+/* Whether a client is expected to send another request, has not sent it yet, and may still do so. What a fault has struck
+ * may be tried again later than that: who ends the run after a longer quiet has that time. */
+static bool is_unfinished(const struct settle *s, int64_t now_ns)
 {
-	return run->unfinished.ns && run->asked == run->unfinished.asked &&
-	       now_ns - run->unfinished.ns < UNFINISHED_MAX;
+	int64_t quiet_ns = s->options.quiet_ns,
+		most_ns = quiet_ns > UNFINISHED_MAX ? quiet_ns : UNFINISHED_MAX;
+	const struct run *run = s->options.run;
+
+	return (run->unfinished.ns && run->asked == run->unfinished.asked &&
+		       now_ns - run->unfinished.ns < UNFINISHED_MAX) ||
+	       (run->struck.ns && now_ns - run->struck.ns < most_ns);
 }
 
 static bool is_shut(void *settle)
@@ -194,7 +200,7 @@ static void on_look(uv_timer_t *timer)
 	at_work = is_at_work(s, doing, now_ns);
 	if (state == PLAYER_WAITING && s->options.step_ns)
 		shut_before_start(s, now_ns);
-	look_at_step(s, doing || asked || at_work || is_unfinished(s->options.run, now_ns), now_ns);
+	look_at_step(s, doing || asked || at_work || is_unfinished(s, now_ns), now_ns);
 	still = !busy && watches_all_live(s->options.watches) && !at_work &&
 		(!s->shut || state == PLAYER_WAITING) && !player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);

@@ -3,6 +3,7 @@
 
 #include "replayer/world/player.h"
 #include "schema/base/clock.h"
+#include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 #include "schema/base/version.h"
@@ -237,6 +238,30 @@ void run_is_unfinished(struct run *r)
 	r->unfinished.asked = r->asked;
 }
 
+static uint64_t hash_of(struct slice text)
+{
+	return hash_add(HASH_EMPTY, text);
+}
+
+void run_is_struck(struct run *r, struct slice resource, struct slice name)
+{
+	if (!run_is_work(resource))
+		return;
+	r->struck.ns = clock_mono_ns(&clock_system);
+	r->struck.resource = hash_of(resource);
+	r->struck.name = hash_of(name);
+}
+
+void run_asked(struct run *r, const struct api_path *what, enum verb verb)
+{
+	bool is_one = what->name.len || verb_is_write(verb);
+	bool is_it = r->struck.name == HASH_EMPTY || r->struck.name == hash_of(what->name);
+
+	r->asked++;
+	if (r->struck.ns && is_one && is_it && r->struck.resource == hash_of(what->resource))
+		r->struck.ns = 0;
+}
+
 /* A create of an object that exists already has not failed: many programs make sure in this way that it exists. */
 static bool has_failed(const struct run_write_row *row)
 {
@@ -245,13 +270,26 @@ static bool has_failed(const struct run_write_row *row)
 	return row->status >= 400 && !is_there;
 }
 
+/* Programs rest longer each time that they fail, so what fails after a fault has struck is waited for as that is. */
+static void expect_another(struct run *r, const struct run_write_row *row)
+{
+	bool is_in_vain = row->status == 409 || row->status == 429 || row->status >= 500;
+	bool was_struck = r->struck.resource != 0;
+
+	if (was_struck && is_in_vain)
+		run_is_struck(r, row->what.resource,
+			slice_is(row->verb, "create") ? (struct slice){0} : row->what.name);
+	else
+		run_is_unfinished(r);
+}
+
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row)
 {
 	r->writes++;
 	if (run_is_work(row->what.resource)) {
 		r->work++;
 		if (has_failed(row))
-			run_is_unfinished(r);
+			expect_another(r, row);
 	}
 	if (!r->file)
 		return;

@@ -61,8 +61,12 @@ struct run {
 		int64_t ns;     /* monotonic; 0: never */
 		uint64_t asked; /* what that was then */
 	} unfinished;           /* the last time of run_is_unfinished */
-	size_t under_way;       /* writes that are being done beside the loop */
-	struct histogram late;  /* from when an event was due until it was handed to the sockets */
+	struct {
+		int64_t ns;              /* monotonic; 0: none */
+		uint64_t resource, name; /* hashes; HASH_EMPTY: it has no name */
+	} struck;                        /* what run_is_struck said last, until it is asked for */
+	size_t under_way;                /* writes that are being done beside the loop */
+	struct histogram late;           /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
 	uint64_t next_id;
@@ -138,6 +142,13 @@ bool run_is_work(struct slice resource);
 /* A further request is expected: after a write that was not done, or whose answer does not say that it was, the program
  * tries again; after discovery it asks for the kind that it has found, or fails and tries again. */
 void run_is_unfinished(struct run *r);
+
+/* The same of a write that a fault refused or left unanswered, until that very object is asked for or written again: other
+ * work of the program may go on meanwhile. Of an object whose path has no name yet, it is empty. */
+void run_is_struck(struct run *r, struct slice resource, struct slice name);
+
+/* Every request that is work is told here. */
+void run_asked(struct run *r, const struct api_path *what, enum verb verb);
 void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row);
 
 /* ---- the whole ---- */

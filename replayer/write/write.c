@@ -224,7 +224,10 @@ static void answer_as_fault(struct write *w)
 {
 	struct status st = {0};
 
-	run_is_unfinished(w->call->api->run);
+	if (w->fault.what->act == FAULT_RESTART)
+		run_is_unfinished(w->call->api->run);
+	else
+		run_is_struck(w->call->api->run, w->call->path.resource, w->call->path.name);
 	if (w->fault.what->act != FAULT_WRITE_ERROR)
 		return;
 	fault_act_write_error(&w->fault, &st);

@@ -152,6 +152,17 @@ class LateTest(WriteFaultCase):
             pods.until(b'"26"')
             self.assertNotIn("lock-step: the clients were not quiet", r.stderr())
 
+    def test_in_lock_step_the_clock_waits_until_what_was_refused_is_tried_again(self):
+        r = self.fault({"when": {"write": "create configmaps"}, "what": {"do": "write_error", "code": 500}},
+            options=("--lockstep", "50ms", "--settle", "20s", "--wait-watchers", "1"))
+        w = self.raw(r)
+        w.until(b'"21"')
+        self.assertEqual(self.create(r, "a"), 500)
+        self.assertEqual(r.get("/api/v1/namespaces/default/pods/a")[0], 200)  # other work
+        self.assertIsNone(w.read(2))  # longer than after a write that failed by itself
+        self.assertEqual(self.create(r, "a"), 201)
+        w.until(b'"22"')
+
     def test_the_clock_stands_still_in_a_pause(self):
         r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": "pause", "for": "1s", "clock": "wall"},
             options=("--wait-watchers", "1"))
