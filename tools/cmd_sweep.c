@@ -35,7 +35,7 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "[NAME=]SQL|@NAME",
 		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle "
 		"before: SQL, alone or after the NAME that findings show, or one of @no-hot-loop, @no-conflict-loop, "
-		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
+		"@no-refused-write, @no-recreate-storm, @no-double-delete, @no-create-loop, @no-flapping"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
 		"run this with sh when the command is quiet, on the way and at the end; a run is wrong if its output "
 		"or exit code differs"},

@@ -29,6 +29,27 @@ open(sys.argv[2], "w").write("calm")
 Informer(Cluster(), "/api/v1/pods", lambda pod: None, changed, changed).start()
 time.sleep(600)
 """
+# Makes a ConfigMap for each pod. If its watch does not show that in time, it makes it again and again, changes it and changes it back.
+IMPATIENT = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster, seen = Cluster(), threading.Event()
+def write(verb, path, name, value):
+    cluster.ask(verb, path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": value}})
+def make(pod):
+    name = "of-" + pod["metadata"]["uid"]
+    write("POST", MAPS, name, "0")
+    if not seen.wait(float(sys.argv[2])):
+        for _ in range(11):
+            write("POST", MAPS, name, "0")
+        for value in "121":
+            write("PUT", MAPS + "/" + name, name, value)
+Informer(cluster, MAPS, lambda thing: seen.set(), lambda *_: None, lambda *_: None).start()
+Informer(cluster, "/api/v1/pods", lambda pod: threading.Thread(target=make, args=(pod,)).start(), lambda *_: None, lambda *_: None).start()
+time.sleep(600)
+"""
 # Makes a ConfigMap for each pod, which goes with it, and another one that goes with the first.
 OWNED = """
 import sys, time
@@ -392,6 +413,16 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertIn("is broken: web-0", again.stdout)
         self.assertNotIn("it was sent", again.stdout)  # nobody has counted
 
+    def test_what_a_program_makes_again_or_takes_back_as_it_sees_its_own_writes_late_breaks_invariants(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        for patience, asked, said in (("1", ["@no-create-loop"], "invariant @no-create-loop is broken: configmaps default/of-web-0-life-0, 11 times\n"),
+                ("1", ["@no-flapping"], "invariant @no-flapping is broken: configmaps default/of-web-0-life-0\n"),
+                ("30", ["@no-create-loop", "@no-flapping"], "\n0 of 1 faults make it go wrong\n")):
+            with self.subTest(patience=patience, asked=asked):
+                done = self.sweep("--patterns", "echo", "--settle", "1500ms", "--compare", "exit", "-o", os.path.join(self.folder, patience + asked[0]),
+                    *(word for name in asked for word in ("--invariant", name)), command=[sys.executable, "-c", IMPATIENT, os.path.dirname(BLIND), patience])
+                self.assertIn(said, done.stdout, done.stderr)
+
     def test_an_invariant_with_a_name_is_told_by_it_in_every_report(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
@@ -476,6 +507,19 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertIn("    panic: nil map at 0x at main.(*C).sync\n", done.stdout)
         with open(os.path.join(out, "sweep.json"), encoding="utf-8") as report:
             self.assertEqual(json.load(report)["causes"][0]["cause"], "panic: nil map at 0x at main.(*C).sync")
+
+    def test_what_goes_wrong_in_another_way_each_time_is_no_finding(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        for words, code, said, unsaid in (("first second second", 1, "    panic: second\n", "panic: first"),
+                ("first second third", 3, "wrong once, and not again", "WRONG")):
+            with self.subTest(words=words):
+                out = os.path.join(self.folder, words.replace(" ", "-"))
+                done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "-o", out, command=["sh", "-c",
+                    'f="%s-$PPID"; [ -e "$f" ] && echo >>"%s-count" && echo "panic:" $(echo %s | cut -d" " -f $(wc -l <"%s-count")); touch "$f"; '
+                    'exec "%s" "%s" mended again' % (out, out, words, out, sys.executable, BLIND)])
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertIn(said, done.stdout)
+                self.assertNotIn(unsaid, done.stdout)
 
     def test_an_invariant_that_does_not_exist_is_refused(self):
         done = self.sweep("--invariant", "@no-moon", command=["true"])

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define KEY_BYTES 2000
+#define BROKEN    " is broken"
 
 /* A sentence without its " (without the fault: ...)". Functions of Go have parentheses of their own: main.(*Store).Get. */
 static size_t before_remark(const char *text)
@@ -14,7 +15,7 @@ static size_t before_remark(const char *text)
 	return remark ? (size_t)(remark - text) : strlen(text);
 }
 
-/* What a sentence says, whatever object it is about: "configmaps is missing". */
+/* What a sentence says, whatever object it is about: "configmaps is missing". Empty of a remark on the one before. */
 static char *sort_of(const char *line, size_t len)
 {
 	static const char *const hows[] = {" is missing", " is left with other content", " is left"};
@@ -37,6 +38,11 @@ static char *sort_of(const char *line, size_t len)
 	}
 	if (!sort && strncmp(text, "the probe prints", 16) == 0)
 		sort = xstrdup("the probe prints something else");
+	if (!sort && strncmp(text, "invariant ", 10) == 0 && strstr(text, BROKEN))
+		sort = slice_dup(
+			(struct slice){text, (size_t)(strstr(text, BROKEN) - text) + strlen(BROKEN)});
+	if (!sort && *text == '(') /* where the one before was seen */
+		sort = xstrdup("");
 	if (!sort)
 		sort = slice_dup((struct slice){text, before_remark(text)});
 	free(text);
@@ -44,9 +50,9 @@ static char *sort_of(const char *line, size_t len)
 }
 
 /* The sorts of its sentences, each once, in their order. */
-static char *key_of(const struct sweep_try *t)
+static char *key_of(const char *differences)
 {
-	const char *line = t->differences;
+	const char *line = differences;
 	char *key = xstrdup("");
 
 	while (line && *line) {
@@ -67,11 +73,28 @@ static char *key_of(const struct sweep_try *t)
 
 bool sweep_is_cause(const struct sweep_try *t, const char *key)
 {
-	char *own = key_of(t);
+	char *own = key_of(t->differences);
 	bool is = strcmp(own, key) == 0;
 
 	free(own);
 	return is;
+}
+
+bool sweep_share_cause(const char *differences, const char *others)
+{
+	char *key = key_of(others);
+	bool share = false;
+
+	for (const char *line = differences; *line && !share;) {
+		size_t len = strcspn(line, "\n");
+		char *sort = sort_of(line, len);
+
+		share = *sort && strstr(key, sort);
+		free(sort);
+		line += len + (line[len] == '\n');
+	}
+	free(key);
+	return share;
 }
 
 /* Fewer events, an earlier pattern, an earlier place. */
@@ -86,7 +109,7 @@ static bool is_simpler(const struct sweep_try *a, const struct sweep_try *b)
 
 static void count_in(struct sweep_causes *c, const struct sweep_try *t)
 {
-	char *key = key_of(t);
+	char *key = key_of(t->differences);
 	size_t i = 0;
 
 	while (i < c->count && strcmp(c->items[i].key, key) != 0)

@@ -42,6 +42,18 @@ const struct sweep_invariant sweep_invariants[] = {
 		"  AND c.apigroup = w.apigroup AND coalesce(c.namespace, '') = coalesce(w.namespace, '') AND c.name = w.name)"
 		" + (SELECT count(DISTINCT e.uid) FROM events AS e WHERE e.resource = w.resource AND e.apigroup = w.apigroup"
 		"  AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name))"},
+	{"@no-create-loop", "nothing that exists is created more than 10 times",
+		"SELECT " THING
+		" || ', ' || count(*) || ' times' FROM writes WHERE status = 409 AND verb = 'create'"
+		" GROUP BY apigroup, resource, namespace, name HAVING count(*) > 10"},
+	{"@no-flapping", "nothing is changed and changed back while the tape brings nothing new",
+		"SELECT " THING
+		" FROM (SELECT *, lag(content) OVER o AS last, lag(content, 2) OVER o AS earlier,"
+		"  lag(seq, 2) OVER o AS since FROM (SELECT *,"
+		"   coalesce(jget(body, '$.status'), jget(body, '$.spec'), jget(body, '$.data')) AS content FROM writes"
+		"   WHERE verb IN ('update', 'patch') AND " DONE " AND resource NOT IN ('leases', 'events'))"
+		"  WINDOW o AS (PARTITION BY apigroup, resource, namespace, name, subresource ORDER BY write))"
+		" WHERE content = earlier AND content <> last AND seq = since"},
 	{NULL, NULL, NULL},
 };
 
@@ -104,7 +116,8 @@ int sweep_oracle_check(const struct text_list *invariants, struct err *err)
 		if (*invariants->items[i] == '@' && !find_invariant(invariants->items[i]))
 			return err_set(err, ERR_USAGE,
 				"unknown invariant '%.100s': expected SQL, NAME=SQL, or one of @no-hot-loop, "
-				"@no-conflict-loop, @no-refused-write, @no-recreate-storm, @no-double-delete",
+				"@no-conflict-loop, @no-refused-write, @no-recreate-storm, @no-double-delete, "
+				"@no-create-loop, @no-flapping",
 				invariants->items[i]);
 		rc = check_own_name(invariants, i, err);
 	}

@@ -31,6 +31,7 @@ struct sweep_try {
 	int64_t settle_ns; /* for how long it is to be quiet when it is tried again; 0: as all others */
 	char *repeat;      /* the line that does it again, if another sweep found it; else NULL */
 	bool only_here;    /* what differs is nothing that `replay --golden` compares */
+	bool strays;       /* it went wrong in one way, and then in another */
 };
 
 struct sweep_report {
@@ -76,6 +77,8 @@ void sweep_causes_find(const struct sweep_report *r, struct sweep_causes *ret);
 void sweep_causes_release(struct sweep_causes *c);
 /* Whether a finding has the cause of that key. */
 bool sweep_is_cause(const struct sweep_try *t, const char *key);
+/* Whether two runs went wrong in at least one same way; a sentence a line. */
+bool sweep_share_cause(const char *differences, const char *others);
 
 /* As a shell reads it; the caller frees. */
 char *sweep_word(const char *text);

@@ -31,15 +31,29 @@ char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, 
 	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, stages[slot->stage], suffix);
 }
 
+static const char *const suffixes[] = {"run", "log"};
+
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
 {
-	static const char *const suffixes[] = {"run", "log"};
-
 	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		char *path = sweep_run_file(s, slot, suffixes[i]);
 
 		unlink(path);
 		free(path);
+	}
+}
+
+void sweep_run_take_place(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	struct sweep_slot first = {.of = slot->of};
+
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
+		char *from = sweep_run_file(s, slot, suffixes[i]),
+		     *to = sweep_run_file(s, &first, suffixes[i]);
+
+		(void)rename(from, to); /* what is not there is missed by nobody but a reader of the folder */
+		free(from);
+		free(to);
 	}
 }
 

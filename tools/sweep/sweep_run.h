@@ -78,6 +78,8 @@ int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *s
 int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot *slot);
 /* Its run file and its output are not needed any more. */
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
+/* Of a try that was run again: its files replace those of the first time. */
+void sweep_run_take_place(const struct sweep_runs *s, const struct sweep_slot *slot);
 
 /* Starts the run in that slot. */
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;

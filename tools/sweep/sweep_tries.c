@@ -238,15 +238,26 @@ int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct 
 	return rc;
 }
 
-/* Gives the try the verdict of its last run; returns what is to run then. */
+/* What went wrong again, and was quiet enough. In another way than before it may have been an accident both times. */
+static enum sweep_stage judge_second(const struct sweep *s, struct sweep_try *try, bool is_other)
+{
+	if (is_other && !try->strays) {
+		try->strays = true;
+		return SWEEP_AGAIN;
+	}
+	try->verdict = is_other ? SWEEP_UNSURE : SWEEP_WRONG;
+	return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
+}
+
+/* Gives the try the verdict of its last run; returns what is to run then. `differences`: NULL for none. */
 static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_ground *ground,
-	const struct sweep_slot *slot, bool differs, const struct sweep_answer *answer)
+	const struct sweep_slot *slot, const char *differences, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
 	enum sweep_verdict right = answer->made_again.count ? SWEEP_MADE_AGAIN
 				   : answer->unseen.count   ? SWEEP_UNSEEN
 							    : SWEEP_FINE;
-	bool struck = answer->hits;
+	bool struck = answer->hits, differs = differences;
 
 	switch (slot->stage) {
 	case SWEEP_FIRST:
@@ -256,10 +267,9 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 		if (struck && differs && !was_quiet_enough(s, ground, slot, answer))
 			return SWEEP_AGAIN;
 		if (struck && differs)
-			try->verdict = SWEEP_WRONG;
-		else
-			try->verdict = s->quick || right != SWEEP_FINE ? right : SWEEP_UNSURE;
-		return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
+			return judge_second(s, try, !sweep_share_cause(try->differences, differences));
+		try->verdict = s->quick || right != SWEEP_FINE ? right : SWEEP_UNSURE;
+		break;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
 	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
 	case SWEEP_OVER: break;
@@ -356,6 +366,24 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 	return result;
 }
 
+/* What is told of a try is what it showed first, unless it went wrong in another way after that; that run is kept. */
+static void keep_run(
+	const struct sweep *s, const struct sweep_slot *slot, const char *differences, bool only_here)
+{
+	struct sweep_try *try = slot->of;
+
+	if (try->differences && sweep_share_cause(try->differences, differences)) {
+		try->only_here |= only_here;
+		sweep_run_remove(&s->runs, slot);
+		return;
+	}
+	free(try->differences);
+	try->differences = xstrdup(differences);
+	try->only_here = only_here;
+	if (slot->stage == SWEEP_AGAIN)
+		sweep_run_take_place(&s->runs, slot);
+}
+
 /* Judges what has ended; *ret_next is the stage in which it is to run once more, or SWEEP_OVER. */
 static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_next, struct err *err)
 {
@@ -363,21 +391,23 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	struct sweep_try *try = slot->of;
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer answer;
-	struct buf differences;
-	size_t count;
+	struct buf text;
+	bool only_here = false;
+	char *differences;
 	int rc = sweep_try_read(s, at, &answer, err);
 
 	s->ended++;
 	if (rc)
 		return rc;
-	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
-	*ret_next = judge_run(s, ground, slot, count, &answer);
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	differences =
+		compare_all(s, ground, slot, &answer, &only_here, &text) ? slice_dup(buf_slice(&text)) : NULL;
+	*ret_next = judge_run(s, ground, slot, differences, &answer);
 	if (*ret_next == SWEEP_AGAIN)
 		choose_settle(s, ground, try, &answer);
-	if (count && !try->differences)
-		try->differences = slice_dup(buf_slice(&differences));
-	if (!count || slot->stage != SWEEP_FIRST)
+	if (differences && slot->stage != SWEEP_CONTROL)
+		keep_run(s, slot, differences, only_here);
+	else
 		sweep_run_remove(&s->runs, slot);
 	if (is_nothing(try->verdict))
 		forget_try(s, try);
@@ -386,7 +416,8 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	s->healed += slot->broken.line && !slot->broken.is_told &&
 		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));
 	sweep_alarm_release(&slot->broken);
-	buf_release(&differences);
+	free(differences);
+	buf_release(&text);
 	sweep_answer_release(&answer);
 	return 0;
 }
