@@ -10,6 +10,7 @@ CLUSTER_WIDE = ("ClusterRole", "IPAddress", "MutatingWebhookConfiguration", "Nam
     "ValidatingAdmissionPolicy", "ValidatingWebhookConfiguration", "VolumeAttributesClass")
 # kind: where its collection is
 FOLDERS = {
+    "Certificate": ("/apis/cert-manager.io/v1", "certificates"),
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "CronJob": ("/apis/batch/v1", "cronjobs"),
@@ -23,6 +24,7 @@ FOLDERS = {
     "FlinkDeployment": ("/apis/flink.apache.org/v1beta1", "flinkdeployments"),
     "FlinkSessionJob": ("/apis/flink.apache.org/v1beta1", "flinksessionjobs"),
     "IPAddress": ("/apis/networking.k8s.io/v1", "ipaddresses"),
+    "Issuer": ("/apis/cert-manager.io/v1", "issuers"),
     "Job": ("/apis/batch/v1", "jobs"),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
     "Namespace": ("/api/v1", "namespaces"),
@@ -735,6 +737,18 @@ def webhooks(w):
     w.add("ValidatingWebhookConfiguration", "checks", metadata=wants, webhooks=[hook("third")])
     w.change(other, metadata=wants)
     w.add("Secret", "authority", **authority("3"))
+
+
+def certificates(w):
+    def wants(*names):
+        return {"secretName": names[0].split(".")[0], "dnsNames": names, "issuerRef": {"kind": "Issuer", "name": "own"}}
+
+    w.add("Issuer", "own", spec={"selfSigned": {}})
+    web = w.add("Certificate", "web", spec=wants("web.example"))
+    db = w.add("Certificate", "db", spec=wants("db.example"))
+    w.change(web, spec=wants("web.example", "www.example"))
+    w.delete(db)
+    w.add("Certificate", "db", spec=wants("db.example", "sql.example"))
 
 
 def queues(w):
