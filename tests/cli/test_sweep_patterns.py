@@ -415,8 +415,8 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_what_a_program_makes_again_or_takes_back_as_it_sees_its_own_writes_late_breaks_invariants(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
-        for patience, asked, said in (("1", ["@no-create-loop"], "invariant @no-create-loop is broken: configmaps default/of-web-0-life-0, 11 times\n"),
-                ("1", ["@no-flapping"], "invariant @no-flapping is broken: configmaps default/of-web-0-life-0\n"),
+        for patience, asked, said in (("2.5", ["@no-create-loop"], "invariant @no-create-loop is broken: configmaps default/of-web-0-life-0, 11 times\n"),
+                ("2.5", ["@no-flapping"], "invariant @no-flapping is broken: configmaps default/of-web-0-life-0\n"),
                 ("30", ["@no-create-loop", "@no-flapping"], "\n0 of 1 faults make it go wrong\n")):
             with self.subTest(patience=patience, asked=asked):
                 done = self.sweep("--patterns", "echo", "--settle", "1500ms", "--compare", "exit", "-o", os.path.join(self.folder, patience + asked[0]),
