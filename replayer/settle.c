@@ -61,8 +61,8 @@ static bool note_asked(struct settle *s)
 	return asked;
 }
 
-/* Whether a client is expected to send another request, has not sent it yet, and may still do so. What a fault has struck
- * may be tried again later than that: who ends the run after a longer quiet has that time. */
+/* Whether a client is expected to send another request, has not sent it yet, and may still do so. After a fault it may rest
+ * for longer than UNFINISHED_MAX before it tries again. A run that takes longer to count as quiet waits for that as well. */
 static bool is_unfinished(const struct settle *s, int64_t now_ns)
 {
 	int64_t quiet_ns = s->options.quiet_ns,

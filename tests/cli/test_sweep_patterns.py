@@ -46,7 +46,9 @@ def make(pod):
             write("POST", MAPS, name, "0")
         for value in "121":
             write("PUT", MAPS + "/" + name, name, value)
-Informer(cluster, MAPS, lambda thing: seen.set(), lambda *_: None, lambda *_: None).start()
+maps = Informer(cluster, MAPS, lambda thing: seen.set(), lambda *_: None, lambda *_: None)
+maps.start()
+maps.synced.wait()
 Informer(cluster, "/api/v1/pods", lambda pod: threading.Thread(target=make, args=(pod,)).start(), lambda *_: None, lambda *_: None).start()
 time.sleep(600)
 """
@@ -419,7 +421,7 @@ class SweepPatternsTest(unittest.TestCase):
                 ("2.5", ["@no-flapping"], "invariant @no-flapping is broken: configmaps default/of-web-0-life-0\n"),
                 ("30", ["@no-create-loop", "@no-flapping"], "\n0 of 1 faults make it go wrong\n")):
             with self.subTest(patience=patience, asked=asked):
-                done = self.sweep("--patterns", "echo", "--settle", "1500ms", "--compare", "exit", "-o", os.path.join(self.folder, patience + asked[0]),
+                done = self.sweep("--patterns", "echo", "--settle", "1500ms", "--wait-watchers", "2", "--compare", "exit", "-o", os.path.join(self.folder, patience + asked[0]),
                     *(word for name in asked for word in ("--invariant", name)), command=[sys.executable, "-c", IMPATIENT, os.path.dirname(BLIND), patience])
                 self.assertIn(said, done.stdout, done.stderr)
 

@@ -55,6 +55,10 @@ RABBITMQ_2 = RABBITMQ._replace(module="github.com/rabbitmq/cluster-operator/v2")
 RAY = Custom("github.com/ray-project/kuberay/ray-operator",
     [f"config/crd/bases/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")],
     "ray.io", "v1", [("rayclusters", "RayCluster"), ("rayjobs", "RayJob"), ("rayservices", "RayService")])
+CERTIFICATES = Custom("github.com/cert-manager/cert-manager",
+    [f"deploy/crds/cert-manager.io_{plural}.yaml" for plural in ("certificaterequests", "certificates", "clusterissuers", "issuers")],
+    "cert-manager.io", "v1", [("certificaterequests", "CertificateRequest"), ("certificates", "Certificate"), ("clusterissuers", "ClusterIssuer"),
+        ("issuers", "Issuer")])
 DASK = Custom("dask_kubernetes",
     [f"operator/deployment/helm/dask-kubernetes-operator/crds/dask{what}.yaml" for what in ("autoscaler", "cluster", "job", "workergroup")],
     "kubernetes.dask.org", "v1", [("daskautoscalers", "DaskAutoscaler"), ("daskclusters", "DaskCluster"), ("daskjobs", "DaskJob"),

@@ -49,15 +49,24 @@ static char *sort_of(const char *line, size_t len)
 	return sort;
 }
 
-/* The sorts of its sentences, each once, in their order. */
+/* The sort of the first of the sentences; *rest is moved behind it. The caller frees. */
+static char *next_sort(const char **rest)
+{
+	size_t len = strcspn(*rest, "\n");
+	char *sort = sort_of(*rest, len);
+
+	*rest += len + ((*rest)[len] == '\n');
+	return sort;
+}
+
+/* The sorts of the sentences, each once, in their order. NULL has none. */
 static char *key_of(const char *differences)
 {
-	const char *line = differences;
+	const char *rest = differences;
 	char *key = xstrdup("");
 
-	while (line && *line) {
-		size_t len = strcspn(line, "\n");
-		char *sort = sort_of(line, len);
+	while (rest && *rest) {
+		char *sort = next_sort(&rest);
 
 		if (!strstr(key, sort) && strlen(key) < KEY_BYTES) {
 			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
@@ -66,7 +75,6 @@ static char *key_of(const char *differences)
 			key = longer;
 		}
 		free(sort);
-		line += len + (line[len] == '\n');
 	}
 	return key;
 }
@@ -82,16 +90,15 @@ bool sweep_is_cause(const struct sweep_try *t, const char *key)
 
 bool sweep_share_cause(const char *differences, const char *others)
 {
+	const char *rest = differences;
 	char *key = key_of(others);
 	bool share = false;
 
-	for (const char *line = differences; *line && !share;) {
-		size_t len = strcspn(line, "\n");
-		char *sort = sort_of(line, len);
+	while (*rest && !share) {
+		char *sort = next_sort(&rest);
 
 		share = *sort && strstr(key, sort);
 		free(sort);
-		line += len + (line[len] == '\n');
 	}
 	free(key);
 	return share;

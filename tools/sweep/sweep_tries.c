@@ -249,15 +249,15 @@ static enum sweep_stage judge_second(const struct sweep *s, struct sweep_try *tr
 	return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 }
 
-/* Gives the try the verdict of its last run; returns what is to run then. `differences`: NULL for none. */
+/* Gives the try the verdict of its last run; returns what is to run then. `is_other`: it differs in another way than before. */
 static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_ground *ground,
-	const struct sweep_slot *slot, const char *differences, const struct sweep_answer *answer)
+	const struct sweep_slot *slot, bool differs, bool is_other, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
 	enum sweep_verdict right = answer->made_again.count ? SWEEP_MADE_AGAIN
 				   : answer->unseen.count   ? SWEEP_UNSEEN
 							    : SWEEP_FINE;
-	bool struck = answer->hits, differs = differences;
+	bool struck = answer->hits;
 
 	switch (slot->stage) {
 	case SWEEP_FIRST:
@@ -267,7 +267,7 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 		if (struck && differs && !was_quiet_enough(s, ground, slot, answer))
 			return SWEEP_AGAIN;
 		if (struck && differs)
-			return judge_second(s, try, !sweep_share_cause(try->differences, differences));
+			return judge_second(s, try, is_other);
 		try->verdict = s->quick || right != SWEEP_FINE ? right : SWEEP_UNSURE;
 		break;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
@@ -353,26 +353,35 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	return count;
 }
 
-char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+/* NULL if there are none; the caller frees. */
+static char *find_differences(struct sweep *s, const struct sweep_slot *slot,
+	const struct sweep_answer *answer, bool *ret_only_here)
 {
-	bool only_here = false;
 	struct buf text;
 	char *result = NULL;
 
+	*ret_only_here = false;
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	if (compare_all(s, sweep_ground_of(s, slot->laid_over), slot, answer, &only_here, &text))
+	if (compare_all(s, sweep_ground_of(s, slot->laid_over), slot, answer, ret_only_here, &text))
 		result = slice_dup(buf_slice(&text));
 	buf_release(&text);
 	return result;
 }
 
+char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	bool only_here;
+
+	return find_differences(s, slot, answer, &only_here);
+}
+
 /* What is told of a try is what it showed first, unless it went wrong in another way after that; that run is kept. */
-static void keep_run(
-	const struct sweep *s, const struct sweep_slot *slot, const char *differences, bool only_here)
+static void keep_run(const struct sweep *s, const struct sweep_slot *slot, const char *differences,
+	bool is_other, bool only_here)
 {
 	struct sweep_try *try = slot->of;
 
-	if (try->differences && sweep_share_cause(try->differences, differences)) {
+	if (try->differences && !is_other) {
 		try->only_here |= only_here;
 		sweep_run_remove(&s->runs, slot);
 		return;
@@ -391,22 +400,20 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	struct sweep_try *try = slot->of;
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer answer;
-	struct buf text;
-	bool only_here = false;
+	bool only_here, is_other;
 	char *differences;
 	int rc = sweep_try_read(s, at, &answer, err);
 
 	s->ended++;
 	if (rc)
 		return rc;
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	differences =
-		compare_all(s, ground, slot, &answer, &only_here, &text) ? slice_dup(buf_slice(&text)) : NULL;
-	*ret_next = judge_run(s, ground, slot, differences, &answer);
+	differences = find_differences(s, slot, &answer, &only_here);
+	is_other = differences && try->differences && !sweep_share_cause(try->differences, differences);
+	*ret_next = judge_run(s, ground, slot, differences, is_other, &answer);
 	if (*ret_next == SWEEP_AGAIN)
 		choose_settle(s, ground, try, &answer);
 	if (differences && slot->stage != SWEEP_CONTROL)
-		keep_run(s, slot, differences, only_here);
+		keep_run(s, slot, differences, is_other, only_here);
 	else
 		sweep_run_remove(&s->runs, slot);
 	if (is_nothing(try->verdict))
@@ -417,7 +424,6 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));
 	sweep_alarm_release(&slot->broken);
 	free(differences);
-	buf_release(&text);
 	sweep_answer_release(&answer);
 	return 0;
 }
