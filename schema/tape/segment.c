@@ -62,6 +62,9 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 		rc = ERR_CORRUPT;
 	else if (sqlite_code == SQLITE_BUSY)
 		rc = ERR_BUSY;
+	if (sqlite_code == SQLITE_IOERR)
+		return err_set(err, rc, "%s: %s (SQLite's code %d)", what, sqlite3_errmsg(db),
+			sqlite3_extended_errcode(db));
 	return err_set(err, rc, "%s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
 }
 
@@ -213,6 +216,21 @@ static int make_tables(sqlite3 *db, enum segment_durability durability, struct e
 	return segment_exec(db, "COMMIT", err);
 }
 
+/*
+ * By its name first, which becomes a leftover's. A reader that still has it open keeps the index of its log (-shm) alive:
+ * whoever opened the database while that stood there without the log would look for pages in a log that is empty, and
+ * SQLite calls this an I/O error. A kill between two removals would leave it so.
+ */
+static void remove_open_segment(const char *path)
+{
+	char *leftover = xasprintf("%s.tmp", path);
+
+	(void)rename(path, leftover);
+	remove_database(path);
+	unlink(leftover);
+	free(leftover);
+}
+
 /* A database with all tables at a temporary path, closed: a reader of the directory sees it finished or
  * not. */
 static int make_database(const char *path, enum segment_durability durability, struct err *err)
@@ -335,7 +353,7 @@ void segment_discard(const char *tape_path, uint32_t number, sqlite3 *db)
 	char *path = open_path(tape_path, number);
 
 	sqlite3_close(db);
-	remove_database(path);
+	remove_open_segment(path);
 	free(path);
 }
 
@@ -359,7 +377,7 @@ int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char diges
 		/* All of it is in the sealed file. */
 		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		sqlite3_close(db);
-		remove_database(opened);
+		remove_open_segment(opened);
 	}
 	free(opened);
 	free(sealed);

@@ -5,6 +5,7 @@
  *                                      file ACK. A failure is retried, as a recorder would; exit 1 with the
  *                                      sentence when it does not go away
  *   crash_tape check TAPE ACK          everything acknowledged is there, and the tape is sound
+ *   crash_tape hold TAPE               reads the tape, says "held", and has it open until stdin ends
  *   crash_tape kill DIR ROUNDS SEED    writers that are killed at any moment, ROUNDS times, while a reader
  *                                      follows
  */
@@ -198,6 +199,23 @@ static void unfollow(struct follower *f)
 	*f = (struct follower){0};
 }
 
+static int run_hold(const char *path)
+{
+	struct follower f = {0};
+	struct ack begun = {.seq = 1};
+	struct err err = {0};
+	char byte;
+
+	if (follow(&f, path, &begun, &err) < 0)
+		return fail(&err);
+	puts("held");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		continue;
+	unfollow(&f);
+	return 0;
+}
+
 /*
  * Forks those that write and those that check, from a process that has no tape open, as the follower has. What SQLite knows
  * of open files may not be used beyond a fork; and a check reads files that it closes again, with which a process loses
@@ -361,8 +379,11 @@ int main(int argc, char **argv)
 		return run_write(argv[2], argv[3], argv[4]);
 	if (argc == 4 && strcmp(argv[1], "check") == 0)
 		return run_check(argv[2], argv[3]);
+	if (argc == 3 && strcmp(argv[1], "hold") == 0)
+		return run_hold(argv[2]);
 	if (argc == 5 && strcmp(argv[1], "kill") == 0)
 		return run_kill(argv[2], argv[3], argv[4]);
-	fprintf(stderr, "usage: crash_tape write TAPE LAST ACK | check TAPE ACK | kill DIR ROUNDS SEED\n");
+	fprintf(stderr,
+		"usage: crash_tape write TAPE LAST ACK | check TAPE ACK | hold TAPE | kill DIR ROUNDS SEED\n");
 	return 2;
 }

@@ -8,6 +8,7 @@
  *                short    that call, if it writes, writes half; the next one fails
  *                cut      at that call the power goes: what was written and not synced is lost, wholly or
  *                         in part, and the process ends with CUT_EXIT
+ *                kill     before that call the process is killed
  *   FAULT_ERRNO  ENOSPC or EIO, for the first three
  *   FAULT_SEED   for cut: which part is lost
  *   FAULT_CALLS  write (or not set): calls that write are counted; read: those that read
@@ -22,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,7 +48,7 @@ struct undo {
 	char path[512], other[512]; /* rename: from, to; unlink: the name, our own link */
 };
 
-enum mode { MODE_NONE, MODE_ONCE, MODE_STICKY, MODE_SHORT, MODE_CUT };
+enum mode { MODE_NONE, MODE_ONCE, MODE_STICKY, MODE_SHORT, MODE_CUT, MODE_KILL };
 
 static struct {
 	pthread_mutex_t lock;
@@ -70,7 +72,7 @@ static void prepare(void)
 	const char *dir = getenv("FAULT_DIR"), *mode = getenv("FAULT_MODE"), *at = getenv("FAULT_AT");
 	const char *number = getenv("FAULT_ERRNO"), *seed = getenv("FAULT_SEED");
 	const char *calls = getenv("FAULT_CALLS");
-	static const char *const modes[] = {"none", "once", "sticky", "short", "cut"};
+	static const char *const modes[] = {"none", "once", "sticky", "short", "cut", "kill"};
 
 	if (shim.ready)
 		return;
@@ -81,7 +83,7 @@ static void prepare(void)
 	shim.number = number && strcmp(number, "EIO") == 0 ? EIO : ENOSPC;
 	shim.reads = calls && strcmp(calls, "read") == 0;
 	shim.random = seed ? strtoull(seed, NULL, 10) : 1;
-	for (int i = 0; mode && i < 5; i++) {
+	for (int i = 0; mode && i < 6; i++) {
 		if (strcmp(mode, modes[i]) == 0)
 			shim.mode = (enum mode)i;
 	}
@@ -240,6 +242,8 @@ static bool fails(bool reads)
 	now = shim.at && shim.count == shim.at;
 	if (now && shim.mode == MODE_CUT)
 		cut_power();
+	if (now && shim.mode == MODE_KILL)
+		raise(SIGKILL);
 	if (shim.mode == MODE_SHORT)
 		now = shim.at && shim.count == shim.at + 1;
 	if (!now && !(shim.mode == MODE_STICKY && shim.at && shim.count > shim.at))

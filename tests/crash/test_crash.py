@@ -4,9 +4,13 @@ A quick look by default: 200 kills, and some of the calls, the same ones each ti
 (`make crash`) takes thousands of kills and every call in turn, with the day for a seed. KUBETAPE_CRASH_SEED takes
 another seed.
 """
+import contextlib
+import glob
 import os
 import resource
 import shutil
+import signal
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -22,6 +26,11 @@ EVENTS = 330
 CUT_EXIT = 137
 _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # the shim keeps one open for each write that it may undo
+
+
+def rows_of(path, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchall()
 
 
 class CrashTest(unittest.TestCase):
@@ -62,6 +71,28 @@ class Faults(CrashTest):
             return done, None
         with open(count) as f:
             return done, int(f.read())
+
+    def has_incomplete_segment(self):
+        """A writer died while it made one: the next discards it."""
+        paths = glob.glob(os.path.join(self.tape, "open-*.db"))
+        return any(not rows_of(path, "SELECT 1 FROM meta WHERE key = 'state_complete'") for path in paths)
+
+    def last_call_of_making_a_segment(self):
+        at, begun = 0, False
+        while not begun or self.has_incomplete_segment():
+            at += 1
+            done, _ = self.write("kill", at)
+            self.assertEqual(done.returncode, -signal.SIGKILL)
+            begun = begun or self.has_incomplete_segment()
+        return at - 1
+
+    @contextlib.contextmanager
+    def reader_that_holds_the_tape(self):
+        with subprocess.Popen([PROGRAM, "hold", self.tape], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+            self.assertEqual(reader.stdout.readline(), b"held\n")
+            yield
+            reader.stdin.close()
+            self.assertEqual(reader.wait(), 0)
 
     def check(self, what):
         done = self.run_program("check", self.tape, self.ack)
@@ -157,6 +188,16 @@ class Faults(CrashTest):
     def test_a_disk_that_stays_broken_is_said_and_loses_nothing_acknowledged(self):
         for _, done, what in self.each("sticky", 71, "EIO"):
             self.assertIn(done.returncode, (0, 1), what)
+
+    def test_a_kill_while_a_segment_is_discarded_leaves_a_tape_that_others_can_read_and_write(self):
+        """A reader has it open all the while, and with it the index of the segment's log."""
+        made = self.last_call_of_making_a_segment()
+        for at in range(1, 60):
+            self.write("kill", made)
+            with self.reader_that_holds_the_tape():
+                done = self.run_program("write", self.tape, EVENTS, self.ack, **self.shim("kill", at, "EIO", "write", ""))
+                self.assertEqual(done.returncode, -signal.SIGKILL)
+                self.check_and_go_on(f"killed at call {at}")
 
     def test_a_power_cut_at_any_call_loses_nothing_acknowledged(self):
         for _, done, what in self.each("cut", 13):
