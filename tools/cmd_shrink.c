@@ -7,6 +7,7 @@
 #include "schema/base/visible.h"
 #include "tools/commands.h"
 #include "tools/sweep/shrink.h"
+#include "tools/sweep/sweep_ignored.h"
 #include "tools/sweep/tried_options.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "the command goes wrong only if its output has TEXT"},
 	TRIED_COMPARE_ROW(TRIED_AT,
 		"a result is wrong if it differs from that without the faults: for commands that end well, or never"),
+	TRIED_IGNORE_ROW(TRIED_AT),
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
 	TRIED_TIME_ROWS(TRIED_AT),
 	TRIED_PLAIN_ROW(TRIED_AT),
@@ -215,6 +217,8 @@ static int shrink_check(const struct shrink_values *v, const struct operands *op
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command after '--'");
+	if (v->tried.ignored.count && !v->tried.compare)
+		return err_set(err, ERR_USAGE, "'--ignore' is of '--compare'");
 	if (v->tried.compare && strcmp(v->gaps, "none") == 0)
 		return err_set(err, ERR_USAGE,
 			"'--compare' tells a run with faults from one without: it needs '--gaps'");
@@ -225,17 +229,20 @@ static int shrink_check(const struct shrink_values *v, const struct operands *op
 	return out_file_refuse_stream(v->output, "a tape is a folder", err);
 }
 
-static void init(struct shrink *s, const struct shrink_values *v, const struct operands *operands)
+static void init(struct shrink *s, const struct shrink_values *v, const struct operands *operands,
+	const struct compare_rules *ignored)
 {
 	*s = (struct shrink){
 		.o = {v->gaps, v->match, v->tried.compare != NULL, v->tries},
 		.measure = {.exit_code = v->tried.compare && strstr(v->tried.compare, "exit"),
-			.writes = v->tried.compare && strstr(v->tried.compare, "writes")},
+			.writes = v->tried.compare && strstr(v->tried.compare, "writes"),
+			.ignored = ignored},
 		.runs = {.options = {.replay = &cmd_replay,
 				 .tape = operands->items[0],
 				 .child = operands->child,
 				 .speed = v->tried.speed,
 				 .writes = v->tried.writes,
+				 .ignored = ignored,
 				 .settle_ns = v->tried.settle_ns,
 				 .timeout_ns = v->tried.timeout_ns,
 				 .plain = v->tried.plain},
@@ -293,16 +300,20 @@ static int shrink_tape(struct shrink *s, const struct shrink_values *v, struct e
 static int shrink(void *values, const struct operands *operands, struct err *err)
 {
 	const struct shrink_values *v = values;
+	struct compare_rules *ignored;
 	struct shrink s;
 	int rc = shrink_check(v, operands, err);
 
+	if (rc == 0)
+		rc = sweep_ignored_of_tape(&v->tried.ignored, operands->items[0], &ignored, err);
 	if (rc)
 		return rc;
-	init(&s, v, operands);
+	init(&s, v, operands, ignored);
 	rc = tape_open(operands->items[0], &s.tape, err);
 	if (!rc)
 		rc = shrink_tape(&s, v, err);
 	shrink_release(&s);
+	compare_rules_free(ignored);
 	return rc;
 }
 
@@ -312,6 +323,7 @@ static int shrink_run(const struct command *self, int argc, char **argv)
 	int rc = command_run(self, argc, argv, &v, shrink);
 
 	free(v.tried.writes.items);
+	free(v.tried.ignored.items);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_ignored.h"
 #include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_place.h"
 
@@ -61,6 +62,7 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
 		"how many runs to make in parallel, if the command allows it; four for each processor unless given"},
 	TRIED_COMPARE_ROW(TRIED_AT, "what to compare with a run without faults; both unless given"),
+	TRIED_IGNORE_ROW(TRIED_AT),
 	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR|URL",
 		"where to put the fault files, and run and output of what went wrong, also s3://BUCKET/PREFIX; "
 		"NAME.sweep unless given, or NAME-2.sweep if that exists"},
@@ -94,6 +96,13 @@ static char *add_option(char *text, const char *name, const char *value)
 	free(word);
 	free(text);
 	return longer;
+}
+
+static char *add_options(char *text, const char *name, const struct text_list *values)
+{
+	for (size_t i = 0; i < values->count; i++)
+		text = add_option(text, name, values->items[i]);
+	return text;
 }
 
 static char *add_flag(char *text, const char *name, bool given)
@@ -138,9 +147,7 @@ static char *end_line(char *text, const struct sweep *s)
 		text = add_option(text, "from", v->from);
 	if (v->until)
 		text = add_option(text, "until", v->until);
-	for (size_t i = 0; i < v->tried.writes.count; i++)
-		text = add_option(text, "write", v->tried.writes.items[i]);
-	return text;
+	return add_options(text, "write", &v->tried.writes);
 }
 
 static char *make_again(const struct sweep *s)
@@ -157,18 +164,18 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 	char *golden = sweep_run_file(&s->runs, &first, "run"),
 	     *also = sweep_run_file(&s->runs, &second, "run");
 	const struct sweep_recorded *recorded = &s->runs.options.recorded;
-	const struct text_list *held = &recorded->finalizers;
 	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
 	char *await = laid_over && recorded->awaited ? xasprintf("@%s", recorded->awaited) : NULL;
 
-	for (size_t i = 0; laid_over && i < held->count; i++)
-		text = add_option(text, "hold-finalizer", held->items[i]);
+	if (laid_over)
+		text = add_options(text, "hold-finalizer", &recorded->finalizers);
 	if (await)
 		text = add_option(text, "await", await);
 	text = add_option(text, "golden", golden);
 	if (sweep_ground_of(s, laid_over)->measure.is_own)
 		text = add_option(text, "also", also);
 	text = add_option(text, "compare", s->v->tried.compare);
+	text = add_options(text, "ignore", &s->v->tried.ignored);
 	free(golden);
 	free(also);
 	free(await);
@@ -184,6 +191,7 @@ static char *make_anew(const struct sweep *s, bool laid_over)
 
 	free(settle);
 	text = add_option(text, "compare", v->tried.compare);
+	text = add_options(text, "ignore", &v->tried.ignored);
 	if (laid_over && !v->tried.writes.count)
 		text = add_option(text, "write", "overlay");
 	text = end_line(add_flag(text, "kill", v->kill), s);
@@ -193,9 +201,7 @@ static char *make_anew(const struct sweep *s, bool laid_over)
 		text = add_option(text, "hold-finalizers", v->hold);
 	if (v->await)
 		text = add_option(text, "await", v->await);
-	for (size_t i = 0; i < v->invariants.count; i++)
-		text = add_option(text, "invariant", v->invariants.items[i]);
-	return text;
+	return add_options(text, "invariant", &v->invariants);
 }
 
 /* Where results are to go into a store; NULL: they stay in their folder. */
@@ -271,6 +277,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.positions = &s->positions,
 		.left_out = s->left_out,
 		.measure = &s->plain.measure,
+		.ignored = &s->v->tried.ignored,
 		.found = s->found,
 		.tries = s->tries,
 		.count = s->try_count,
@@ -406,6 +413,7 @@ static void sweep_release(struct sweep *s)
 	free(s->tries);
 	free(s->runs.folder);
 	free(s->runs.watches);
+	compare_rules_free(s->ignored);
 	sweep_recorded_release(&s->runs.options.recorded);
 }
 
@@ -460,6 +468,9 @@ static int sweep_check(struct sweep *s, const struct operands *operands, struct 
 	rc = tried_check(&v->tried, err);
 	s->asked.exit_code = strstr(v->tried.compare, "exit") != NULL;
 	s->asked.writes = strstr(v->tried.compare, "writes") != NULL;
+	if (rc == 0)
+		rc = sweep_ignored_of_tape(&v->tried.ignored, operands->items[0], &s->ignored, err);
+	s->asked.ignored = s->ignored;
 	s->plain.measure = s->asked;
 	for (size_t i = 0; i < v->gaps.count && rc == 0; i++)
 		rc = sweep_words_check(v->gaps.items[i], err);
@@ -518,6 +529,7 @@ static int run(const struct command *self, int argc, char **argv)
 			.until = v.until,
 			.writes = v.tried.writes,
 			.invariants = v.invariants,
+			.ignored = s.ignored,
 			.kill = v.kill,
 			.gc = v.gc,
 			.probe = v.probe,
@@ -534,6 +546,7 @@ static int run(const struct command *self, int argc, char **argv)
 	free(v.gaps.items);
 	free(v.events.items);
 	free(v.tried.writes.items);
+	free(v.tried.ignored.items);
 	free(v.faults.items);
 	free(v.invariants.items);
 	return rc < 0 ? command_fail(self, &err) : code;

@@ -200,9 +200,14 @@ int compare_rules_keep(struct compare_rules *r, const char *text, struct err *er
 	return compare_rules_add(&r->kept, text, err);
 }
 
+struct compare_rules *compare_rules_new_bare(void)
+{
+	return xcalloc(1, sizeof(struct compare_rules));
+}
+
 struct compare_rules *compare_rules_new(void)
 {
-	struct compare_rules *r = xcalloc(1, sizeof(*r));
+	struct compare_rules *r = compare_rules_new_bare();
 
 	for (const char *const *text = compare_rules_default; *text; text++) {
 		if (compare_rules_add(&r->ignored, *text, NULL))
@@ -302,4 +307,86 @@ bool compare_rules_skip_field(
 	const struct compare_rules *r, const struct run_write_row *w, const struct slice *names, size_t count)
 {
 	return is_ignored(r, &(struct question){.write = w, .names = names, .count = count});
+}
+
+/* ---- asking about objects ---- */
+
+int compare_rules_check_objects(const struct compare_rules *r, struct err *err)
+{
+	for (size_t i = 0; i < r->ignored.count; i++) {
+		const struct rule *rule = &r->ignored.items[i];
+
+		if (rule->sub.len || rule->verbs.len || rule->of)
+			return err_set(err, ERR_USAGE,
+				"bad rule '%s': objects are compared, and not writes: expected [RESOURCE[.GROUP]=]FIELD",
+				rule->text);
+	}
+	return 0;
+}
+
+static struct run_write_row row_of(const char *resource)
+{
+	struct slice group = slice_of(resource);
+	struct run_write_row w = {.what.resource = until(&group, ".")};
+
+	compare_rules_skip(&group, '.');
+	w.what.apigroup = group;
+	return w;
+}
+
+bool compare_rules_skip_object(const struct compare_rules *r, const char *resource)
+{
+	const struct run_write_row w = row_of(resource);
+
+	return compare_rules_skip_write(r, &w);
+}
+
+/* The first step of a path; *ret_item: it stands in brackets, as an item of an array does. False: none is left. */
+static bool next_step(struct slice *path, struct slice *ret_step, bool *ret_item)
+{
+	*ret_item = compare_rules_skip(path, '[');
+	if (!*ret_item)
+		compare_rules_skip(path, '.');
+	*ret_step = until(path, *ret_item ? "]" : ".[");
+	if (*ret_item)
+		compare_rules_skip(path, ']');
+	return ret_step->len || path->len;
+}
+
+/* Whether the path begins with these names. Those of items may be left out. */
+static bool begins_with(struct slice path, const struct slice *names, size_t count)
+{
+	struct slice step;
+	bool is_item;
+
+	if (!count)
+		return true;
+	if (!next_step(&path, &step, &is_item))
+		return false;
+	if ((slice_is(*names, "*") || slice_equal(*names, step)) && begins_with(path, names + 1, count - 1))
+		return true;
+	return is_item && begins_with(path, names, count);
+}
+
+static bool fits_path(const struct rule *rule, struct slice path)
+{
+	struct slice step;
+	bool is_item, begins = begins_with(path, rule->names, rule->name_count);
+
+	while (!begins && rule->deep && next_step(&path, &step, &is_item))
+		begins = begins_with(path, rule->names, rule->name_count);
+	return begins;
+}
+
+bool compare_rules_skip_path(const struct compare_rules *r, const char *resource, struct slice field)
+{
+	const struct run_write_row w = row_of(resource);
+
+	for (size_t i = 0; i < r->ignored.count; i++) {
+		const struct rule *rule = &r->ignored.items[i];
+
+		if (concerns(rule, &w) && (rule->whole || (rule->name_count && fits_path(rule, field))))
+			return true;
+	}
+	return false;
 }

@@ -33,8 +33,9 @@ enum compare_class {
 
 struct compare_rules;
 
-/* With the default rules in it. */
+/* With the default rules in it, or with none. */
 struct compare_rules *compare_rules_new(void);
+struct compare_rules *compare_rules_new_bare(void);
 void compare_rules_free(struct compare_rules *r); /* accepts NULL */
 
 /* The text is copied. ERR_USAGE says what is wrong with it. */
@@ -51,5 +52,14 @@ bool compare_rules_skip_class(
 	const struct compare_rules *r, const struct run_write_row *w, enum compare_class c);
 bool compare_rules_skip_field(const struct compare_rules *r, const struct run_write_row *w,
 	const struct slice *names, size_t count);
+
+/* The same rules where objects are compared, and not writes: they have neither SUB, VERB nor a kind of values. ERR_USAGE
+ * if one has. */
+int compare_rules_check_objects(const struct compare_rules *r, struct err *err) MUST_CHECK;
+
+/* Whether objects of that resource ("deployments.apps") are not compared at all; a field of one, as json_diff.h writes it:
+ * "spec.containers[web].image" is in "spec.containers[web]", and in "spec.containers.image" as well. */
+bool compare_rules_skip_object(const struct compare_rules *r, const char *resource);
+bool compare_rules_skip_path(const struct compare_rules *r, const char *resource, struct slice field);
 
 #endif

@@ -175,6 +175,20 @@ class SweepTest(unittest.TestCase):
         self.assertEqual(crashed.returncode, 9)
         self.assertIn("ends by itself, exit code 9 (golden: is quiet at the end, exit code 0)", crashed.stdout)
 
+    def test_what_the_user_has_seen_through_does_not_count_any_more(self):
+        leaking = dict(command=[sys.executable, CONTROLLER, "buggy", "tombstone"])
+        done = self.sweep("--at", "deletions", "--settle", "2s", "--ignore", "cm=*", "-o", os.path.join(self.folder, "all"), **leaking)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.sweep("--at", "deletions", "--settle", "2s", "--ignore", "data[note]", "-o", os.path.join(self.folder, "field"), **leaking)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("\n--ignore: data[note] is not compared\n", done.stdout)
+        with open(os.path.join(self.folder, "field", "sweep.json")) as f:
+            self.assertEqual(json.load(f)["ignored"], ["data[note]"])
+        line = next(p for p in done.stdout.split("\n\n") if "default/web-2" in p).splitlines()[-1]
+        self.assertIn("--ignore 'data[note]'", line)
+        again = self.repeat(line)
+        self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (1, "configmaps default/web-2 is left (golden: not)"), again.stderr)
+
     def test_what_an_earlier_sweep_has_left_is_kept(self):
         here = lambda *options: subprocess.run([KUBETAPE, "sweep", self.tape, "--at", "none", *options, "--", "true"], cwd=self.folder,
             capture_output=True, text=True, timeout=DEADLINE_S)
@@ -322,7 +336,10 @@ time.sleep(60)""" % os.path.dirname(CONTROLLER)
                 (["--from", "7:00"], "bad --from: '7:00' is 2027-01-15T07:00:00"),
                 (["--until", "seq:999"], "bad --until: 'seq:999' lies after the end"),
                 (["--event", "no_such_column"], "no_such_column"),
-                (["--compare", "mood"], "bad --compare 'mood'")):
+                (["--compare", "mood"], "bad --compare 'mood'"),
+                (["--ignore", "pods/status=conditions"], "bad rule 'pods/status=conditions': objects are compared, and not writes"),
+                (["--ignore", "a..b"], "bad rule 'a..b'"),
+                (["--ignore", "moons=*"], "moons")):
             done = self.sweep(*options, command=["true"])
             self.assertEqual(done.returncode, 2, options)
             self.assertIn(words, done.stderr)

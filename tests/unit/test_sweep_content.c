@@ -11,11 +11,11 @@ static struct sweep_effect object(const char *tape, const char *content)
 }
 
 /* Checks the first difference, as "FIELD WITHOUT WITH". NULL: there must be none. */
-static void expect(struct sweep_effect without, struct sweep_effect with, const struct text_list *unsteady,
+static void expect(struct sweep_effect without, struct sweep_effect with, const struct sweep_measure *m,
 	const char *told)
 {
 	struct content_difference d = {0};
-	bool differs = sweep_content_differs(&without, &with, unsteady, &d);
+	bool differs = sweep_content_differs(m ? m : &(struct sweep_measure){0}, &without, &with, &d);
 
 	ck_assert_int_eq(differs, told != NULL);
 	if (differs) {
@@ -100,17 +100,16 @@ START_TEST(sweep_content__learns_fields_that_differ_by_themselves)
 {
 	struct sweep_effect one = object(NULL, "{\"data\":{\"key\":\"x\",\"name\":\"n\"}}"),
 			    other = object(NULL, "{\"data\":{\"key\":\"y\",\"name\":\"n\"}}");
-	struct text_list unsteady = {0};
+	struct sweep_measure m = {0};
 
-	sweep_content_learn(&one, &other, &unsteady);
-	sweep_content_learn(&one, &other, &unsteady);
-	ck_assert_uint_eq(unsteady.count, 1);
-	ck_assert_str_eq(unsteady.items[0], "things data.key");
-	expect(one, other, &unsteady, NULL);
-	expect(one, object(NULL, "{\"data\":{\"key\":\"z\",\"name\":\"m\"}}"), &unsteady,
-		"data.name \"n\" \"m\"");
-	expect(one, object(NULL, "{}"), &unsteady, "data {\"key\":\"x\",\"name\":\"n\"} -");
-	text_list_release(&unsteady);
+	sweep_content_learn(&m, &one, &other);
+	sweep_content_learn(&m, &one, &other);
+	ck_assert_uint_eq(m.unsteady.count, 1);
+	ck_assert_str_eq(m.unsteady.items[0], "things data.key");
+	expect(one, other, &m, NULL);
+	expect(one, object(NULL, "{\"data\":{\"key\":\"z\",\"name\":\"m\"}}"), &m, "data.name \"n\" \"m\"");
+	expect(one, object(NULL, "{}"), &m, "data {\"key\":\"x\",\"name\":\"n\"} -");
+	sweep_measure_release(&m);
 }
 END_TEST
 
@@ -118,14 +117,14 @@ START_TEST(sweep_content__learns_that_names_of_items_are_chance)
 {
 	struct sweep_effect one = object(NULL, "{\"volumes\":[{\"name\":\"a-1\"}],\"x\":1}"),
 			    other = object(NULL, "{\"volumes\":[{\"name\":\"a-2\"}],\"x\":1}");
-	struct text_list unsteady = {0};
+	struct sweep_measure m = {0};
 
-	sweep_content_learn(&one, &other, &unsteady);
-	ck_assert_uint_eq(unsteady.count, 1);
-	ck_assert_str_eq(unsteady.items[0], "things volumes[*]");
-	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":1}"), &unsteady, NULL);
-	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":2}"), &unsteady, "x 1 2");
-	text_list_release(&unsteady);
+	sweep_content_learn(&m, &one, &other);
+	ck_assert_uint_eq(m.unsteady.count, 1);
+	ck_assert_str_eq(m.unsteady.items[0], "things volumes[*]");
+	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":1}"), &m, NULL);
+	expect(one, object(NULL, "{\"volumes\":[{\"name\":\"a-3\"}],\"x\":2}"), &m, "x 1 2");
+	sweep_measure_release(&m);
 }
 END_TEST
 
@@ -133,12 +132,12 @@ START_TEST(sweep_content__learns_a_status_as_one_field)
 {
 	struct sweep_effect one = object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":1}}"),
 			    other = object(NULL, "{\"spec\":1,\"status\":{\"a\":2,\"b\":1}}");
-	struct text_list unsteady = {0};
+	struct sweep_measure m = {0};
 
-	sweep_content_learn(&one, &other, &unsteady);
-	expect(one, object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, NULL);
-	expect(one, object(NULL, "{\"spec\":2,\"status\":{\"a\":1,\"b\":3}}"), &unsteady, "spec 1 2");
-	text_list_release(&unsteady);
+	sweep_content_learn(&m, &one, &other);
+	expect(one, object(NULL, "{\"spec\":1,\"status\":{\"a\":1,\"b\":3}}"), &m, NULL);
+	expect(one, object(NULL, "{\"spec\":2,\"status\":{\"a\":1,\"b\":3}}"), &m, "spec 1 2");
+	sweep_measure_release(&m);
 }
 END_TEST
 

@@ -585,6 +585,24 @@ class NobodyTest(FaultCase):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn('pods default/a is left with other content: metadata.labels.step is "2" (golden: "1")', done.stdout)
 
+    def test_what_is_ignored_of_what_is_left_is_no_difference_to_a_golden_run(self):
+        golden = os.path.join(self.folder, "golden.run")
+        pod = obj(PODS, "a", 10, spec={"containers": [{"name": "main", "image": "i:0"}, {"name": "side", "image": "s"}]})
+        base = [KUBETAPE, "replay", self.tape(Tape().listed(PODS, 10, [pod])), "--plain", "--speed", "max", "--wait-watchers", "0", "--write", "overlay"]
+        changing = """kubectl patch pod a -p '{"metadata": {"annotations": {"example.com/step": "%d"}},
+            "spec": {"containers": [{"name": "main", "image": "i:%d"}]}}' >&2"""
+        subprocess.run([*base, "--run", golden, "--", "sh", "-c", changing % (1, 1)], check=True, capture_output=True, timeout=60)
+        image, step = "spec.containers[main].image", "metadata.annotations[example.com/step]"
+        for rules, code in (((), 1), ((image,), 1), ((step,), 1), ((image, step), 0), (("pods=spec.containers.image", "metadata"), 0),
+                (("po=*",), 0), (("**.image", "*.annotations"), 0), (("nodes=*", "spec.containers[side]", step), 1), (("spec.cont", step), 1)):
+            done = subprocess.run([*base, "--golden", golden, "--compare", "writes", *(f"--ignore={rule}" for rule in rules), "--", "sh", "-c", changing % (2, 2)],
+                capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, f"{rules} {done.stdout} {done.stderr}")
+        for rules, words in ((["--ignore", "pods:update=*"], "objects are compared, and not writes"), (["--keep", "spec"], "it goes without --ordered, --last and --keep")):
+            done = subprocess.run([*base, "--golden", golden, "--compare", "writes", *rules, "--", "true"], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
+
     def test_what_its_last_finalizer_held_is_gone_without_it(self):
         golden = os.path.join(self.folder, "golden.run")
         base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0", "--write", "overlay"]

@@ -6,6 +6,7 @@
 #include "schema/base/visible.h"
 #include "schema/run/run_reader.h"
 #include "tools/sweep/sweep.h"
+#include "tools/sweep/sweep_ignored.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,11 +48,10 @@ static int check_options(const struct golden_options *g, struct err *err)
 			: v->keep.count               ? "keep"
 			: v->order == COMPARE_ORDERED ? "ordered"
 						      : "last");
-	if (g->compare && of_writes)
+	if (g->compare && (v->keep.count || v->order != COMPARE_SET))
 		return err_set(err, ERR_USAGE,
-			"'--compare' looks at what is left at the end: it goes without --ordered, --last, --ignore and "
-			"--keep");
-	return g->path ? verdict_check(v, err) : 0;
+			"'--compare' looks at what is left at the end: it goes without --ordered, --last and --keep");
+	return g->path && !g->compare ? verdict_check(v, err) : 0;
 }
 
 static int check_run(const char *path, const char *run, struct err *err)
@@ -72,6 +72,8 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 
 	if (rc || !g->path)
 		return rc;
+	if (g->compare)
+		rc = sweep_ignored_make(&g->verdict.ignore, g->verdict.names, &g->ignored, err);
 	for (size_t i = 0; i <= g->verdict.also.count && rc == 0; i++)
 		rc = check_run(i ? g->verdict.also.items[i - 1] : g->path, *run, err);
 	if (rc)
@@ -85,6 +87,12 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 
 /* ---- as a sweep compares ---- */
 
+static int read_answer(const struct golden_options *g, const char *tape, const char *run,
+	struct sweep_answer *ret, struct err *err)
+{
+	return sweep_answer_read(tape, run, &(struct sweep_asked){.ignored = g->ignored}, ret, err);
+}
+
 static int learn(const struct golden_options *g, const char *tape, const struct sweep_answer *golden,
 	struct sweep_measure *m, struct err *err)
 {
@@ -93,7 +101,7 @@ static int learn(const struct golden_options *g, const char *tape, const struct 
 	for (size_t i = 0; i < g->verdict.also.count && rc == 0; i++) {
 		struct sweep_answer other;
 
-		rc = sweep_answer_read(tape, g->verdict.also.items[i], &(struct sweep_asked){0}, &other, err);
+		rc = read_answer(g, tape, g->verdict.also.items[i], &other, err);
 		if (rc)
 			break;
 		sweep_measure_learn(m, golden, &other);
@@ -133,13 +141,14 @@ static int compare_left(const struct golden_options *g, const char *tape, const 
 {
 	struct sweep_answer golden = {0}, now = {0};
 	struct sweep_measure m = {.exit_code = strstr(g->compare, "exit") != NULL,
-		.writes = strstr(g->compare, "writes") != NULL};
-	int rc = sweep_answer_read(tape, g->path, &(struct sweep_asked){0}, &golden, err);
+		.writes = strstr(g->compare, "writes") != NULL,
+		.ignored = g->ignored};
+	int rc = read_answer(g, tape, g->path, &golden, err);
 
 	if (rc == 0)
 		rc = learn(g, tape, &golden, &m, err);
 	if (rc == 0)
-		rc = sweep_answer_read(tape, run, &(struct sweep_asked){0}, &now, err);
+		rc = read_answer(g, tape, run, &now, err);
 	if (rc == 0)
 		rc = tell_left(&m, &golden, &now, err);
 	sweep_measure_release(&m);
@@ -171,5 +180,7 @@ void golden_close(struct golden_options *g)
 	if (g->own_run)
 		unlink(g->own_run);
 	free(g->own_run);
+	compare_rules_free(g->ignored);
 	g->own_run = NULL;
+	g->ignored = NULL;
 }

@@ -13,7 +13,8 @@ struct golden_options {
 	struct verdict_options verdict;
 	const char *compare; /* "exit", "writes" or "exit,writes": compared is what a sweep compares; NULL:
 				the writes */
-	char *own_run;       /* a file of our own, because nobody wants to have the run */
+	struct compare_rules *ignored; /* with `compare`; our own */
+	char *own_run;                 /* a file of our own, because nobody wants to have the run */
 };
 
 /* Checks before hours are spent that there will be a verdict. *run is where the replay's run goes; when it is

@@ -119,8 +119,8 @@ static const char counts_sql[] =
 	" made AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name"
 	"  FROM w AS d LEFT JOIN w AS c ON c.verb = 'create' AND c.resource = d.resource AND c.place = d.place"
 	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write)"
-	" SELECT iif(verb = 'create', 'creates', 'deletions') || ' of ' || resource AS key, count(*) FROM w GROUP BY 1"
-	" UNION ALL SELECT '" EARLIER "' || resource || ' ' || place || name, count(*) FROM made"
+	" SELECT iif(verb = 'create', 'creates', 'deletions') || ' of ' || resource AS key, count(*), resource FROM w GROUP BY 1"
+	" UNION ALL SELECT '" EARLIER "' || resource || ' ' || place || name, count(*), resource FROM made"
 	"  WHERE coalesce(time_ns, 0) < coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 1 << 62)"
 	"  GROUP BY 1 ORDER BY key";
 
@@ -156,7 +156,8 @@ static const char given_sql[] =
 
 struct reading {
 	struct sweep_answer *to;
-	struct text_list given; /* owned, sorted */
+	const struct compare_rules *ignored; /* NULL: none */
+	struct text_list given;              /* owned, sorted */
 	char ended_by[16];
 	int64_t begin_ns, end_ns;
 };
@@ -367,6 +368,15 @@ static int on_given(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
+static bool is_ignored(const struct reading *r, const struct sql_value *resource)
+{
+	char *name = text_of(resource);
+	bool is = r->ignored && compare_rules_skip_object(r->ignored, name);
+
+	free(name);
+	return is;
+}
+
 static int on_effect(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct reading *r = context;
@@ -374,6 +384,8 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 
 	(void)count;
 	(void)err;
+	if (is_ignored(r, &v[1]))
+		return 0;
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
 	to->effects[to->effect_count++] = (struct sweep_effect){.key = text_of(&v[0]),
 		.resource = text_of(&v[1]),
@@ -389,6 +401,8 @@ static int on_count(void *context, const struct sql_value *v, size_t count, stru
 
 	(void)count;
 	(void)err;
+	if (is_ignored(context, &v[2]))
+		return 0;
 	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
 	to->counts[to->count_count++] = (struct sweep_effect){.key = text_of(&v[0]),
 		.resource = xstrdup(""),
@@ -429,7 +443,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	struct sweep_answer *ret, struct err *err)
 {
 	struct sweep_answer answer = {0};
-	struct reading r = {.to = &answer};
+	struct reading r = {.to = &answer, .ignored = asked->ignored};
 	struct sql_session *s = NULL;
 	int rc = sql_session_open(tape, &s, err);
 

@@ -3,6 +3,7 @@
 #define TOOLS_SWEEP_ANSWER_H
 
 #include "schema/base/buf.h"
+#include "schema/run/compare_rules.h"
 #include "tools/cli/options.h"
 #include "tools/sweep/sweep_health.h"
 #include "tools/sweep/sweep_recorded.h"
@@ -49,6 +50,8 @@ struct sweep_asked {
 	int64_t settle_ns; /* for which it was quiet at the end */
 	bool timed_out;
 	bool without; /* a fault: the program's own work on the tape is looked for */
+	const struct compare_rules
+		*ignored; /* objects, which are in no answer; of sweep_ignored.h, NULL: none */
 };
 
 /* `run` may be of any replay. ERR_FAILED if it did not take place. The caller releases. */
@@ -62,6 +65,7 @@ struct sweep_measure {
 	bool counts_vary;          /* they differ from run to run by themselves */
 	struct text_list unsteady; /* of sweep_content.h: what differs from run to run by itself; owned */
 	bool is_own;               /* ... in the runs of this measure, the second of which is kept */
+	const struct compare_rules *ignored; /* fields; of sweep_ignored.h, borrowed, NULL: none */
 };
 
 /* The program's results without faults. */

@@ -7,6 +7,8 @@
 #define KEY_BYTES 2000
 #define BROKEN    " is broken"
 
+#define OTHER_CONTENT " is left with other content"
+
 /* A sentence without its " (without the fault: ...)". Functions of Go have parentheses of their own: main.(*Store).Get. */
 static size_t before_remark(const char *text)
 {
@@ -18,7 +20,7 @@ static size_t before_remark(const char *text)
 /* What a sentence says, whatever object it is about: "configmaps is missing". Empty of a remark on the one before. */
 static char *sort_of(const char *line, size_t len)
 {
-	static const char *const hows[] = {" is missing", " is left with other content", " is left"};
+	static const char *const hows[] = {" is missing", OTHER_CONTENT, " is left"};
 	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
@@ -59,14 +61,39 @@ static char *next_sort(const char **rest)
 	return sort;
 }
 
+/* Another status is often no more than what the program remembers of its trouble. */
+static bool is_of_status(const char *line)
+{
+	static const char words[] = OTHER_CONTENT ": status";
+	const char *at = strstr(line, words);
+
+	return at && at < line + strcspn(line, "\n") && strchr(".[ ", at[sizeof(words) - 1]);
+}
+
+/* The same sort, for people. Takes it over. */
+static char *tell_status(char *sort, const char *line)
+{
+	char *content = strstr(sort, OTHER_CONTENT), *told;
+
+	if (!content || !is_of_status(line))
+		return sort;
+	told = xasprintf("%.*s is left with another status", (int)(content - sort), sort);
+	free(sort);
+	return told;
+}
+
 /* The sorts of the sentences, each once, in their order. NULL has none. */
-static char *key_of(const char *differences)
+static char *key_of(const char *differences, bool for_people)
 {
 	const char *rest = differences;
 	char *key = xstrdup("");
 
 	while (rest && *rest) {
+		const char *line = rest;
 		char *sort = next_sort(&rest);
+
+		if (for_people)
+			sort = tell_status(sort, line);
 
 		if (!strstr(key, sort) && strlen(key) < KEY_BYTES) {
 			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
@@ -81,7 +108,7 @@ static char *key_of(const char *differences)
 
 bool sweep_is_cause(const struct sweep_try *t, const char *key)
 {
-	char *own = key_of(t->differences);
+	char *own = key_of(t->differences, true);
 	bool is = strcmp(own, key) == 0;
 
 	free(own);
@@ -91,7 +118,7 @@ bool sweep_is_cause(const struct sweep_try *t, const char *key)
 bool sweep_share_cause(const char *differences, const char *others)
 {
 	const char *rest = differences;
-	char *key = key_of(others);
+	char *key = key_of(others, false);
 	bool share = false;
 
 	while (*rest && !share) {
@@ -116,7 +143,7 @@ static bool is_simpler(const struct sweep_try *a, const struct sweep_try *b)
 
 static void count_in(struct sweep_causes *c, const struct sweep_try *t)
 {
-	char *key = key_of(t->differences);
+	char *key = key_of(t->differences, true);
 	size_t i = 0;
 
 	while (i < c->count && strcmp(c->items[i].key, key) != 0)

@@ -99,7 +99,7 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
 		struct content_difference d = {0};
-		bool differs = order || sweep_content_differs(a, b, &m->unsteady, &d);
+		bool differs = order || sweep_content_differs(m, a, b, &d);
 
 		i += order <= 0;
 		k += order >= 0;
@@ -258,7 +258,7 @@ void sweep_measure_learn(
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
 		if (strcmp(a->key, b->key) == 0)
-			sweep_content_learn(a, b, &m->unsteady);
+			sweep_content_learn(m, a, b);
 	}
 	m->is_own = m->unsteady.count > 0;
 }

@@ -61,7 +61,7 @@ static bool is_unsteady(const struct text_list *unsteady, const char *resource, 
 {
 	size_t len = strlen(resource);
 
-	for (size_t i = 0; unsteady && i < unsteady->count; i++) {
+	for (size_t i = 0; i < unsteady->count; i++) {
 		const char *pattern = unsteady->items[i];
 
 		if (strncmp(pattern, resource, len) != 0 || (pattern[len] && pattern[len] != ' '))
@@ -70,6 +70,12 @@ static bool is_unsteady(const struct text_list *unsteady, const char *resource, 
 			return true;
 	}
 	return false;
+}
+
+static bool counts(const struct sweep_measure *m, const char *resource, struct slice field)
+{
+	return !is_unsteady(&m->unsteady, resource, field) &&
+	       !(m->ignored && compare_rules_skip_path(m->ignored, resource, field));
 }
 
 /* ---- whose they are ---- */
@@ -131,7 +137,7 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
-static bool each_difference(const struct sweep_effect *const sides[2], const struct text_list *unsteady,
+static bool each_difference(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
 	on_difference call, void *context)
 {
 	const struct json_change all = {
@@ -142,12 +148,12 @@ static bool each_difference(const struct sweep_effect *const sides[2], const str
 	if (strcmp(sides[0]->content, sides[1]->content) == 0)
 		return false;
 	if (!pair_make(&p, sides))
-		stops = !is_unsteady(unsteady, sides[0]->resource, all.field) && call(context, &all);
+		stops = counts(m, sides[0]->resource, all.field) && call(context, &all);
 	else {
 		for (size_t i = 0; i < json_diff_count(p.between) && !stops; i++) {
 			struct json_change d = json_diff_at(p.between, i);
 
-			if (!is_unsteady(unsteady, sides[0]->resource, d.field) && !are_versions(&d) &&
+			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) &&
 				(has_changed(&p, 0, d.field, d.old_value) ||
 					has_changed(&p, 1, d.field, d.new_value)))
 				stops = call(context, &d);
@@ -173,12 +179,12 @@ static bool take_first(void *context, const struct json_change *d)
 	return true;
 }
 
-bool sweep_content_differs(const struct sweep_effect *without, const struct sweep_effect *with,
-	const struct text_list *unsteady, struct content_difference *ret)
+bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_effect *without,
+	const struct sweep_effect *with, struct content_difference *ret)
 {
 	const struct sweep_effect *const sides[2] = {without, with};
 
-	return each_difference(sides, unsteady, take_first, ret);
+	return each_difference(m, sides, take_first, ret);
 }
 
 void content_difference_release(struct content_difference *d)
@@ -204,10 +210,10 @@ static bool take_lesson(void *context, const struct json_change *d)
 }
 
 void sweep_content_learn(
-	const struct sweep_effect *one, const struct sweep_effect *other, struct text_list *unsteady)
+	struct sweep_measure *m, const struct sweep_effect *one, const struct sweep_effect *other)
 {
 	const struct sweep_effect *const sides[2] = {one, other};
-	struct lesson lesson = {one, unsteady};
+	struct lesson lesson = {one, &m->unsteady};
 
-	(void)each_difference(sides, NULL, take_lesson, &lesson);
+	(void)each_difference(m, sides, take_lesson, &lesson);
 }

@@ -15,15 +15,15 @@ struct content_difference {
 	char *field, *without, *with;
 };
 
-/* `unsteady`: as sweep_content_learn makes it. *ret is the caller's to release if the result is true. */
-bool sweep_content_differs(const struct sweep_effect *without, const struct sweep_effect *with,
-	const struct text_list *unsteady, struct content_difference *ret);
+/* *ret is the caller's to release if the result is true. */
+bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_effect *without,
+	const struct sweep_effect *with, struct content_difference *ret);
 void content_difference_release(struct content_difference *d);
 
-/* Adds what differs between two runs that should be alike, as owned texts: "secrets data[tls.crt]". Of items and members
+/* Adds to what is unsteady what differs between two runs that should be alike: "secrets data[tls.crt]". Of items and members
  * with names that only one of the runs has, the name is chance: "pods spec.volumes[*]". All of a status counts as one
  * field, because it follows from what its writer saw when. */
 void sweep_content_learn(
-	const struct sweep_effect *one, const struct sweep_effect *other, struct text_list *unsteady);
+	struct sweep_measure *m, const struct sweep_effect *one, const struct sweep_effect *other);
 
 #endif

@@ -26,8 +26,9 @@ struct sweep {
 	const struct sweep_values *v;
 	struct sweep_runs runs;
 	struct sweep_search search;
-	unsigned patterns, left_out; /* bits; left out: for want of an answer that is always the same */
-	struct sweep_measure asked;  /* what --compare says */
+	unsigned patterns, left_out;   /* bits; left out: for want of an answer that is always the same */
+	struct compare_rules *ignored; /* what --ignore says; owned, NULL: nothing */
+	struct sweep_measure asked;    /* what --compare says, and --ignore */
 	struct sweep_shard shard;
 	struct sweep_ground plain, laid_over; /* laid_over: known when something is tried on it */
 	bool all_laid_over;                   /* everything is */

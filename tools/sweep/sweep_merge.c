@@ -304,14 +304,14 @@ static int take_gap(
 
 /* ---- reports ---- */
 
-static void take_unsteady(struct sweep_merged *m, const cJSON *list)
+static void take_texts(struct text_list *to, const cJSON *list)
 {
 	const cJSON *item;
 
 	cJSON_ArrayForEach(item, list)
 	{
 		if (cJSON_IsString(item))
-			(void)text_list_keep(&m->measure.unsteady, item->valuestring);
+			(void)text_list_keep(to, item->valuestring);
 	}
 }
 
@@ -375,7 +375,8 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 	m->report.found = found > m->report.found ? found : m->report.found;
 	m->positions.count = count > m->positions.count ? count : m->positions.count;
 	m->report.alone |= is_true(report, "alone");
-	take_unsteady(m, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
+	take_texts(&m->measure.unsteady, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
+	take_texts(&m->ignored, cJSON_GetObjectItemCaseSensitive(report, "ignored"));
 	take_left_out(m, cJSON_GetObjectItemCaseSensitive(report, "left_out"));
 	cJSON_ArrayForEach(gap, gaps)
 	{
@@ -488,6 +489,7 @@ int sweep_merge(const struct text_list *places, const char *into, struct sweep_m
 	ret->report.without = &ret->without;
 	ret->report.positions = &ret->positions;
 	ret->report.measure = &ret->measure;
+	ret->report.ignored = &ret->ignored;
 	ret->report.tries = ret->tries;
 	ret->report.count = ret->count;
 	return rc;
@@ -502,6 +504,7 @@ void sweep_merged_release(struct sweep_merged *m)
 	}
 	free(m->tries);
 	sweep_measure_release(&m->measure);
+	text_list_release(&m->ignored);
 	free((char *)m->report.tape);
 	free(m->report.again);
 }

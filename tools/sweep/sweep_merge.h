@@ -26,6 +26,7 @@ struct sweep_merged {
 	struct sweep_report report;
 	struct sweep_positions positions;
 	struct sweep_measure measure;
+	struct text_list ignored;
 	struct sweep_answer without;
 	struct sweep_try *tries;
 	size_t count;

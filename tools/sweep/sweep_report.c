@@ -148,6 +148,8 @@ static void print_without(const struct sweep_report *r, FILE *to)
 	for (size_t i = 0; i < r->measure->unsteady.count; i++)
 		fprintf(to, "what it writes into %s differs from run to run, and is not compared\n",
 			r->measure->unsteady.items[i]);
+	for (size_t i = 0; i < r->ignored->count; i++)
+		fprintf(to, "--ignore: %s is not compared\n", r->ignored->items[i]);
 	if (r->alone)
 		fputs("side by side with itself the command comes to something else: one ran after the other\n",
 			to);
@@ -369,6 +371,14 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 
 /* ---- as JSON ---- */
 
+static void json_items(FILE *to, const struct text_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		fputs(i ? ", " : "", to);
+		table_out_json_string(to, slice_of(list->items[i]));
+	}
+}
+
 static void json_text(FILE *to, const char *name, const char *text)
 {
 	fprintf(to, "\"%s\": ", name);
@@ -476,10 +486,9 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fputs("  ", to);
 	json_text(to, "shard", r->shard);
 	fprintf(to, ", \"alone\": %s, \"unsteady\": [", r->alone ? "true" : "false");
-	for (size_t i = 0; i < r->measure->unsteady.count; i++) {
-		fputs(i ? ", " : "", to);
-		table_out_json_string(to, slice_of(r->measure->unsteady.items[i]));
-	}
+	json_items(to, &r->measure->unsteady);
+	fputs("], \"ignored\": [", to);
+	json_items(to, r->ignored);
 	fputs("], \"left_out\": [", to);
 	for (unsigned i = 0, n = 0; i < SWEEP_PATTERNS; i++) {
 		if (r->left_out >> i & 1)

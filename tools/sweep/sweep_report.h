@@ -46,8 +46,9 @@ struct sweep_report {
 	const struct sweep_answer *without;
 	const struct sweep_positions *positions;
 	const struct sweep_measure *measure;
-	size_t found;      /* positions before some were left out */
-	unsigned left_out; /* patterns, as bits, of which nothing could be tried */
+	const struct text_list *ignored; /* rules of --ignore */
+	size_t found;                    /* positions before some were left out */
+	unsigned left_out;               /* patterns, as bits, of which nothing could be tried */
 	const struct sweep_try *tries;
 	size_t count, jobs;
 	const char *shard;   /* "2/8": the others' faults are untried here; NULL: all are its own */

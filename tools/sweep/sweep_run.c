@@ -279,7 +279,8 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 		.log = log,
 		.settle_ns = sweep_slot_settle(s, &s->slot[at]),
 		.timed_out = s->job[at].timed_out,
-		.without = !s->slot[at].of};
+		.without = !s->slot[at].of,
+		.ignored = s->options.ignored};
 	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
 	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)

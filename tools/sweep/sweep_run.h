@@ -19,7 +19,8 @@ struct sweep_options {
 	int64_t settle_ns, timeout_ns;
 	int64_t lockstep_ns; /* 0: none */
 	struct text_list invariants;
-	const char *probe; /* NULL: none */
+	const struct compare_rules *ignored; /* of sweep_ignored.h; NULL: none */
+	const char *probe;                   /* NULL: none */
 	bool plain, kill, gc;
 };
 

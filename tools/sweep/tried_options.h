@@ -11,7 +11,7 @@
 struct tried_values {
 	const char *compare; /* NULL: nothing is compared */
 	const char *speed;
-	struct text_list writes;
+	struct text_list writes, ignored;
 	int64_t settle_ns, timeout_ns;
 	bool plain;
 };
@@ -25,6 +25,10 @@ struct tried_values {
 /* Their rows. `at` is a macro that gives the offset of a member. */
 /* clang-format off */
 #define TRIED_COMPARE_ROW(at, help) {OPTION_TEXT, 0, "compare", at(compare), "exit|writes|exit,writes", help}
+#define TRIED_IGNORE_ROW(at) \
+	{OPTION_LIST, 0, "ignore", at(ignored), "RULE", \
+		"do not compare this of what is left: [RESOURCE[.GROUP]=]FIELD, as 'status.conditions[Ready]', " \
+		"'pods=status' or 'events=*'; a finding names its field"}
 #define TRIED_TIME_ROWS(at) \
 	{OPTION_DURATION, 0, "settle", at(settle_ns), "DURATION", \
 		"end a command that never exits when it was quiet for this long at the tape's end; 2s"}, \
