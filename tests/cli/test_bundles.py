@@ -27,6 +27,9 @@ class Bundle(TapeTest):
 
     def refuse(self, path, sentence, code=1, *args):
         self.assert_fails(self.run_tape("import", path, "-o", self.tape, *args), code, sentence)
+        self.nothing_is_left()
+
+    def nothing_is_left(self):
         self.assertEqual([n for n in os.listdir(self.dir) if "x.tape" in n], [], "nothing half made is left")
 
     def objects(self):
@@ -205,6 +208,7 @@ class Broken(Bundle):
         self.assertEqual((done.returncode, done.stderr.count("\n"), done.stderr.endswith("and 12 more\n")), (3, 9, True))
 
     def test_damaged_archives_are_refused_and_leave_nothing(self):
+        """Where the damage lies decides whether a file that is read before it is noticed makes sense: that is told, too."""
         path = bundles.write_tar(self.path("b.tgz"), {**bundles.must_gather(), "x.log": os.urandom(200000).hex()})
         with open(path, "rb") as file:
             whole = file.read()
@@ -212,7 +216,12 @@ class Broken(Bundle):
             with open(path, "wb") as file:
                 file.write(bytes_)
             with self.subTest(number=number):
-                self.refuse(path, "is a damaged archive")
+                done = self.run_tape("import", path, "-o", self.tape)
+                *left_out, last = done.stderr.splitlines()
+                self.assertEqual([line for line in left_out if not line.startswith("kubetape import: left out: ")], [])
+                self.assertRegex(last, "^kubetape import: .* is a damaged archive")
+                self.assertEqual(done.returncode, 1)
+                self.nothing_is_left()
 
     def test_what_is_no_bundle_is_refused(self):
         self.refuse(bundles.write_folder(self.path("d"), {"a/b.txt": "x"}), "is no bundle", 2)

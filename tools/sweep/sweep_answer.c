@@ -370,9 +370,13 @@ static int on_given(void *context, const struct sql_value *v, size_t count, stru
 
 static bool is_ignored(const struct reading *r, const struct sql_value *resource)
 {
-	char *name = text_of(resource);
-	bool is = r->ignored && compare_rules_skip_object(r->ignored, name);
+	char *name;
+	bool is;
 
+	if (!r->ignored)
+		return false;
+	name = text_of(resource);
+	is = compare_rules_skip_object(r->ignored, name);
 	free(name);
 	return is;
 }

@@ -94,7 +94,6 @@ static char *key_of(const char *differences, bool for_people)
 
 		if (for_people)
 			sort = tell_status(sort, line);
-
 		if (!strstr(key, sort) && strlen(key) < KEY_BYTES) {
 			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
 

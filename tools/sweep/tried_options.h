@@ -28,7 +28,7 @@ struct tried_values {
 #define TRIED_IGNORE_ROW(at) \
 	{OPTION_LIST, 0, "ignore", at(ignored), "RULE", \
 		"do not compare this of what is left: [RESOURCE[.GROUP]=]FIELD, as 'status.conditions[Ready]', " \
-		"'pods=status' or 'events=*'; a finding names its field"}
+		"'pods=status' or 'secrets=*'; a finding names its field"}
 #define TRIED_TIME_ROWS(at) \
 	{OPTION_DURATION, 0, "settle", at(settle_ns), "DURATION", \
 		"end a command that never exits when it was quiet for this long at the tape's end; 2s"}, \
