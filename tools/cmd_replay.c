@@ -143,11 +143,7 @@ static int add_write(void *rules, const char *text, struct err *err)
 
 static int parse_writes(const struct values *v, struct write_rules *rules, struct err *err)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < v->writes.count && rc == 0; i++)
-		rc = rule_names_each(&v->names, RULE_OF_WRITES, v->writes.items[i], add_write, rules, err);
-	return rc;
+	return rule_names_each(&v->names, RULE_OF_WRITES, &v->writes, add_write, rules, err);
 }
 
 static int print_serving(

@@ -218,8 +218,8 @@ static int make_tables(sqlite3 *db, enum segment_durability durability, struct e
 
 /*
  * By its name first, which becomes a leftover's. A reader that still has it open keeps the index of its log (-shm) alive:
- * whoever opened the database while that stood there without the log would look for pages in a log that is empty, and
- * SQLite calls this an I/O error. A kill between two removals would leave it so.
+ * who opens the database beside an index without its log looks for pages in an empty log, which SQLite calls an I/O
+ * error. A kill between two removals would leave it so.
  */
 static void remove_open_segment(const char *path)
 {

@@ -83,7 +83,7 @@ static void prepare(void)
 	shim.number = number && strcmp(number, "EIO") == 0 ? EIO : ENOSPC;
 	shim.reads = calls && strcmp(calls, "read") == 0;
 	shim.random = seed ? strtoull(seed, NULL, 10) : 1;
-	for (int i = 0; mode && i < 6; i++) {
+	for (size_t i = 0; mode && i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(mode, modes[i]) == 0)
 			shim.mode = (enum mode)i;
 	}

@@ -115,7 +115,7 @@ static int unknown(const struct rule_names *n, const char *rule, const char *nam
 	return 0;
 }
 
-int rule_names_each(const struct rule_names *n, enum rule_form form, const char *rule,
+static int each_meant(const struct rule_names *n, enum rule_form form, const char *rule,
 	int (*each)(void *context, const char *rule, struct err *err), void *context, struct err *err)
 {
 	struct parts p = take_apart(form, rule);
@@ -140,5 +140,16 @@ int rule_names_each(const struct rule_names *n, enum rule_form form, const char 
 	}
 	catalog_choice_release(&choice);
 	free(name);
+	return rc;
+}
+
+int rule_names_each(const struct rule_names *n, enum rule_form form, const struct text_list *rules,
+	int (*each)(void *context, const char *rule, struct err *err), void *context, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < rules->count && rc == 0; i++)
+		rc = n ? each_meant(n, form, rules->items[i], each, context, err)
+		       : each(context, rules->items[i], err);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #define TOOLS_RULE_NAMES_H
 
 #include "schema/base/catalog.h"
+#include "tools/cli/options.h"
 
 /* How to treat an unknown name. */
 enum rule_names_unknown {
@@ -27,9 +28,10 @@ void rule_names_close(struct rule_names *n);
 /* The place of the group: "RESOURCE/SUB.GROUP:VERBS=..." or "RESOURCE.GROUP/SUB:VERBS=...". */
 enum rule_form { RULE_OF_WRITES, RULE_OF_COMPARISON };
 
-/* Calls `each` with the rule, its resource by the plural name; once for each resource if it names several, as
- * `all` does. The text is valid during the call. ERR_USAGE for a name that is refused. */
-int rule_names_each(const struct rule_names *n, enum rule_form form, const char *rule,
+/* Calls `each` with each of the rules, its resource by the plural name; once for each resource if it names several, as
+ * `all` does. Without names (NULL) they count as they are. The text is valid during the call. ERR_USAGE for a name that
+ * is refused. */
+int rule_names_each(const struct rule_names *n, enum rule_form form, const struct text_list *rules,
 	int (*each)(void *context, const char *rule, struct err *err), void *context,
 	struct err *err) MUST_CHECK;
 

@@ -30,25 +30,13 @@ static int run_verdict_keep(void *rules, const char *text, struct err *err)
 	return compare_rules_keep(rules, text, err);
 }
 
-static int add_rules(const struct verdict_options *o, const struct text_list *list,
-	struct compare_rules *rules, int (*add)(void *rules, const char *text, struct err *err),
-	struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < list->count && rc == 0; i++)
-		rc = o->names ? rule_names_each(o->names, RULE_OF_COMPARISON, list->items[i], add, rules, err)
-			      : add(rules, list->items[i], err);
-	return rc;
-}
-
 int verdict_measure_make(const struct verdict_options *o, struct verdict_measure *ret, struct err *err)
 {
 	struct verdict_measure m = {.rules = compare_rules_new()};
-	int rc = add_rules(o, &o->ignore, m.rules, ignore, err);
+	int rc = rule_names_each(o->names, RULE_OF_COMPARISON, &o->ignore, ignore, m.rules, err);
 
 	if (rc == 0)
-		rc = add_rules(o, &o->keep, m.rules, run_verdict_keep, err);
+		rc = rule_names_each(o->names, RULE_OF_COMPARISON, &o->keep, run_verdict_keep, m.rules, err);
 	if (rc)
 		verdict_measure_release(&m);
 	else

@@ -10,11 +10,8 @@ int sweep_ignored_make(const struct text_list *rules, const struct rule_names *n
 	struct compare_rules **ret, struct err *err)
 {
 	struct compare_rules *made = rules->count ? compare_rules_new_bare() : NULL;
-	int rc = 0;
+	int rc = rule_names_each(names, RULE_OF_COMPARISON, rules, add, made, err);
 
-	for (size_t i = 0; i < rules->count && rc == 0; i++)
-		rc = names ? rule_names_each(names, RULE_OF_COMPARISON, rules->items[i], add, made, err)
-			   : add(made, rules->items[i], err);
 	if (rc == 0 && made)
 		rc = compare_rules_check_objects(made, err);
 	if (rc)
