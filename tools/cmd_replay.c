@@ -109,7 +109,8 @@ static const struct option_row options[] = {
 		"the program"},
 	{OPTION_LIST, 0, "await", offsetof(struct values, await), "RULE",
 		"leave to a program what it did in the recording: make [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]"
-		"NAME], or write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER; @FILE: rules, one on each line"},
+		"NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, or bind update=pods/binding:SCHEDULER; "
+		"@FILE: rules, one on each line"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",

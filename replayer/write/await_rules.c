@@ -18,6 +18,7 @@ static void parse_update(struct slice *head, struct slice tail, struct await_rul
 	*with_manager = slice_cut(&manager, ':');
 	r->subresource = tail;
 	r->manager = manager;
+	r->binds = slice_is(*head, "pods") && slice_is(tail, "binding");
 }
 
 /* [NAMESPACE/]NAME */
@@ -43,7 +44,7 @@ static int parse_rule(struct await_rule *r, struct err *err)
 	group = head;
 	r->resource = slice_cut(&group, '.');
 	r->group = group;
-	r->any_group = !group.ptr;
+	r->any_group = !group.ptr && !r->binds;
 	if (r->resource.len && !memchr(head.ptr, '=', head.len) && (!r->updates || r->manager.len) &&
 		(!r->name.ptr || r->name.len))
 		return 0;

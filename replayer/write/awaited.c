@@ -1,6 +1,7 @@
 /* awaited.c: see awaited.h. */
 #include "replayer/write/awaited.h"
 
+#include "replayer/write/awaited_binding.h"
 #include "replayer/write/awaited_fields.h"
 #include "replayer/write/follow_tape.h"
 #include "schema/base/json_scan.h"
@@ -38,6 +39,7 @@ struct awaited {
 	size_t count, cap;
 	struct text_map by_key;
 	struct awaited_fields fields;
+	struct awaited_binding binding;
 	struct catching_up *waiting;
 	size_t waiting_count, waiting_cap;
 };
@@ -144,7 +146,7 @@ static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t
 static int check_policy(const struct await_rule *r, const struct tape_resource *of,
 	const struct write_rules *writes, struct err *err)
 {
-	enum verb verb = r->updates ? VERB_UPDATE : VERB_CREATE;
+	enum verb verb = r->updates && !r->binds ? VERB_UPDATE : VERB_CREATE;
 
 	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), r->subresource, verb,
 		    true) == WRITE_OVERLAY)
@@ -158,7 +160,10 @@ static int apply_to(struct awaited *a, const struct await_rule *r, uint32_t reso
 {
 	if (!r->updates)
 		return read_resource(a, r, resource, err);
-	awaited_fields_add(&a->fields, resource, r->manager, r->subresource);
+	if (r->binds)
+		awaited_binding_add(&a->binding, resource, r->manager);
+	else
+		awaited_fields_add(&a->fields, resource, r->manager, r->subresource);
 	return 0;
 }
 
@@ -178,7 +183,7 @@ static int apply_rule(
 		if (rc == 0)
 			rc = apply_to(a, r, of->id, err);
 	}
-	if (rc == 0 && a->count + a->fields.count == before)
+	if (rc == 0 && a->count + a->fields.count == before && !(r->binds && a->binding.pods))
 		log_warn("'--await %s': the tape has no such %s", r->text,
 			r->updates ? "resource" : "new object");
 	return rc;
@@ -229,6 +234,7 @@ void awaited_free(struct awaited *a)
 		catching_up_release(&a->waiting[i]);
 	text_map_release(&a->by_key);
 	awaited_fields_release(&a->fields);
+	awaited_binding_release(&a->binding);
 	free(a->waiting);
 	free(a->names);
 	free(a);
@@ -250,8 +256,10 @@ void awaited_before(struct awaited *a, struct api *api, const struct collection 
 
 	if (l)
 		note_event(a, l, in, c);
-	else if (a)
-		awaited_fields_before(&a->fields, api, in, c);
+	if (l || !a)
+		return;
+	awaited_fields_before(&a->fields, api, in, c);
+	awaited_binding_before(&a->binding, api, in, c);
 }
 
 static bool is_ending(const struct change *c)
@@ -263,11 +271,13 @@ static bool is_ending(const struct change *c)
 }
 
 bool awaited_is_aside(
-	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown)
+	struct awaited *a, const struct collection *in, const struct change *c, struct slice shown)
 {
 	struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
 	const struct life *l = life_at(n, c);
 
+	if (a && awaited_binding_holds(&a->binding, in, c, shown))
+		return true;
 	return l && (!has_uid(shown, l->uid) || (n->deletes && is_ending(c)));
 }
 
@@ -313,7 +323,10 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 {
 	struct awaited_name *n =
 		c->type == EVENT_ADDED ? find_name(a, in->resource.id, c->namespace, c->name) : NULL;
+	uint64_t bound_seq = a ? awaited_binding_wrote(&a->binding, in, c) : 0;
 
+	if (bound_seq)
+		catch_up_later(a, in, c, bound_seq);
 	for (size_t i = 0; n && i < n->count; i++) {
 		struct life *l = &n->lives[i];
 

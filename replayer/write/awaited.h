@@ -18,12 +18,13 @@
 #include "replayer/write/write_policy.h"
 
 /* Either [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], objects that the program makes, and deletes as well, or
- * update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, what it writes to objects of others (awaited_fields.h). */
+ * update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, what it writes to objects of others (awaited_fields.h), or
+ * update=pods/binding:SCHEDULER (awaited_binding.h). */
 struct await_rule {
 	char *text;                                    /* of the rule: slices point into it */
 	struct slice resource, group, namespace, name; /* empty: any; name: all of the resource */
 	struct slice manager, subresource;             /* of updates */
-	bool any_group, deletes, updates;
+	bool any_group, deletes, updates, binds;
 };
 
 struct await_rules {
@@ -47,9 +48,9 @@ void awaited_free(struct awaited *a); /* accepts NULL, as all below do */
 void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c);
 
 /* Whether an event of a written name does not concern the object that was last shown under it: another one is meant, or
- * its end is left to the program. */
+ * its end is left to the program, or it waits for a binding. */
 bool awaited_is_aside(
-	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
+	struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
 
 /* The part of an object that the tape leaves to programs (own_part.h), with what is awaited of its resource; the caller
  * frees. */

@@ -490,7 +490,7 @@ class Awaited(Following):
     def test_a_rule_that_says_nothing_or_cannot_work_is_refused(self):
         self.refused("needs '--write configmaps=overlay'", "configmaps")
         self.refused("needs '--write pods=overlay'", "update=pods/status:kubelet", "--write", "pods:create=overlay")
-        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "delete=pods", "/web", "pods/", "update=pods/status")), ("'nowhere'", "@nowhere")):
+        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "delete=pods", "/web", "pods/", "update=pods/status", "update=pods/binding:")), ("'nowhere'", "@nowhere")):
             self.refused(words, rule, "--write", "overlay")
 
     def test_what_the_program_wrote_to_an_object_of_others_waits_for_it_too(self):
@@ -521,6 +521,59 @@ class Awaited(Following):
         self.begin((PODS, "MODIFIED", said), options=("--await", "update=pods:controller", "--await", "update=pods/status:kubelet"))
         self.step()
         self.assertEqual(self.get(POD)[1]["metadata"]["resourceVersion"], "230")
+
+    def begin_unbound(self, *events):
+        """A pod without a node, and then these: (type, node, phase) and perhaps a UID."""
+        def said(rv, node, phase, uid="uid-new"):
+            return obj(PODS, "new", rv, spec={"containers": [{"name": "tape"}], **({"nodeName": node} if node else {})}, status={"phase": phase},
+                uid=uid)
+        self.begin((PODS, "ADDED", said(201, None, "Pending")), *((PODS, kind, said(202 + n, *of)) for n, (kind, *of) in enumerate(events)),
+            options=("--await", "update=pods/binding:default-scheduler"))
+        self.step()
+
+    def bind(self, node):
+        return self.send("POST", PODS_PATH + "/new/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "new"}, "target": {"name": node}})[0]
+
+    def new_pod(self):
+        found = self.get(PODS_PATH + "/new")[1]
+        return found["spec"].get("nodeName"), found["status"]["phase"]
+
+    def test_a_pod_waits_for_its_binding_and_is_then_where_the_tape_has_it_on_the_node_of_the_programs_choice(self):
+        self.begin_unbound(("MODIFIED", "n1", "Pending"), ("MODIFIED", "n1", "Running"), ("MODIFIED", "n1", "Succeeded"))
+        with self.watch(PODS_PATH) as watch:
+            self.step(2)
+            self.assertEqual(self.new_pod(), (None, "Pending"))
+            self.assertEqual(self.bind("n2"), 201)
+            self.step()
+            seen = [(e["object"]["spec"]["nodeName"], e["object"]["status"]["phase"]) for e in watch.take(3)]
+        self.assertEqual(seen, [("n2", "Pending"), ("n2", "Running"), ("n2", "Succeeded")])
+        self.assertEqual(self.bind("n1"), 409)
+
+    def test_a_pod_that_is_bound_before_the_tape_binds_it_follows(self):
+        self.begin_unbound(("MODIFIED", "n1", "Pending"), ("MODIFIED", "n1", "Running"))
+        self.assertEqual(self.bind("n2"), 201)
+        self.step(2)
+        self.assertEqual(self.new_pod(), ("n2", "Running"))
+
+    def test_a_pod_that_nobody_binds_is_gone_when_the_tape_deletes_it_and_its_successor_is_shown(self):
+        self.begin_unbound(("MODIFIED", "n1", "Running"), ("DELETED", "n1", "Running"), ("ADDED", None, "Pending", "second"))
+        self.step(2)
+        self.error(self.get(PODS_PATH + "/new"), 404, "NotFound")
+        self.step()
+        self.assertEqual(self.new_pod(), (None, "Pending"))
+
+    def test_a_pod_of_another_scheduler_waits_for_nobody(self):
+        def said(rv, **spec):
+            return obj(PODS, "new", rv, spec={"containers": [], "schedulerName": "other", **spec}, status={"phase": "Pending"}, uid="uid-new")
+        self.begin((PODS, "ADDED", said(201)), (PODS, "MODIFIED", said(202, nodeName="n1")), options=("--await", "update=pods/binding:default-scheduler"))
+        self.step(2)
+        self.assertEqual(self.new_pod(), ("n1", "Pending"))
+
+    def test_a_pod_that_the_tape_makes_on_a_node_waits_for_nobody(self):
+        self.begin((PODS, "ADDED", with_meta(pod(201, {"phase": "Pending"}), name="new")), (PODS, "MODIFIED", with_meta(pod(202, {"phase": "Running"}), name="new")),
+            options=("--await", "update=pods/binding:default-scheduler"))
+        self.step(2)
+        self.assertEqual(self.new_pod(), ("n1", "Running"))
 
     def test_its_dependents_on_the_tape_have_an_owner_that_is_to_come(self):
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "new", "uid": "uid-new"}
