@@ -224,6 +224,18 @@ class SweepTest(unittest.TestCase):
         self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
         self.assertIn("web-0-life-0", self.wrong(report)[0]["differences"][0])
 
+    def test_what_was_written_to_an_object_is_not_left_at_another_one_of_its_name(self):
+        for policy, left in (("absorb", "pods/status"), ("overlay", "pods")):
+            with self.subTest(policy=policy), tempfile.TemporaryDirectory() as self.folder:
+                report = self.try_both("seen", "recreations", "--settle", "1s", "--write", policy)
+                self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
+                self.assertEqual(self.wrong(report)[0]["differences"], [f"{left} default/web-0 is missing"])
+
+    def test_finds_that_another_in_the_same_place_must_be_seen_on_its_way_there(self):
+        report = self.try_both("moved", "replacements")
+        self.assertEqual({(gap["kind"], gap["object"]) for gap in self.wrong(report)}, {("replacement", "default/web-0"), ("replacement", "default/web-1")})
+        self.assertIn("data.node", self.wrong(report)[0]["differences"][0])
+
     def test_finds_a_step_that_must_be_seen(self):
         report = self.try_both("edge", "every:4")
         self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))

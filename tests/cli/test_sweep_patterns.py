@@ -192,6 +192,26 @@ class Made(test_sweep.Story):
         return super().listed(stream, rv, things)
 
 
+class Unbound(test_sweep.Story):
+    """Pods without a node, which get one, end, and are made anew; the second one is that of another scheduler."""
+
+    def __init__(self, names):
+        test_sweep.Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [])
+        for number, name in enumerate(names):
+            for life in range(2):
+                self.live(name, life, {} if number != 1 else {"schedulerName": "other"})
+
+    def live(self, name, life, spec):
+        for kind, phase, node in (("ADDED", "Pending", {}), ("MODIFIED", "Pending", {"nodeName": "node-0"}), ("MODIFIED", "Running", {"nodeName": "node-0"})):
+            pod = self.pod(name, life, phase, None)
+            pod["spec"] = {**spec, **node}
+            self.next(test_sweep.PODS, kind, pod)
+        if life == 0:
+            self.next(test_sweep.PODS, "DELETED", pod)
+
+
 class SweepPatternsTest(unittest.TestCase):
     setUp = test_sweep.SweepTest.setUp
     arguments, sweep, repeat = test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep, test_sweep.SweepTest.repeat
@@ -293,6 +313,12 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertGreater(self.end(run, 0)["fine"], 0)
         with open(os.path.join(self.folder, "marked", "awaited.txt"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "configmaps/default/web-0\nupdate=pods:small-controller\n")
+
+    def test_so_is_binding_pods_to_nodes(self):
+        report = self.try_both("binder", "unobserved", story=Unbound, pods=("web-0", "web-1", "web-2"))
+        self.assertEqual({gap["kind"] for gap in self.wrong(report)}, {"recreation", "replacement"})
+        with open(os.path.join(self.folder, "mended", "awaited.txt"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "update=pods/binding:default-scheduler\n")
 
     def test_unless_somebody_else_made_it_and_the_user_says_so(self):
         self.tape = Made(["web-0"]).write(os.path.join(self.folder, "made.tape"))

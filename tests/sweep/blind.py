@@ -16,6 +16,7 @@
     marked    one for each pod, and then an annotation on it (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
+    binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -104,6 +105,18 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Binder(Blind):
+    def added(self, pod):
+        meta = pod["metadata"]
+        if not pod["spec"].keys() & {"nodeName", "schedulerName"} and "deletionTimestamp" not in meta:
+            self.cluster.ask("POST", "/api/v1/namespaces/default/pods/%s/binding" % meta["name"],
+                {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta["name"], "uid": meta["uid"]}, "target": {"name": "node-0"}})
+
+    def updated(self, old, pod):
+        if not self.buggy or "nodeName" not in old["spec"]:
+            self.added(pod)
 
 
 class Claims(Owner):
@@ -339,7 +352,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -4,7 +4,9 @@
 Each keeps ConfigMaps in step with what it watches:
     tombstone   one for each pod; the buggy one ignores deletions that it learns from a list, and leaks
     identity    the UID of each pod; the buggy one takes a pod of the same name for the same pod
+    seen        notes the phase of each new pod in its status; the buggy one takes a pod of the same name for the same pod
     edge        one for each pod that runs; the buggy one waits to see the step from Pending to Running
+    moved       the node of each pod; the buggy one does not look again at what ran and runs
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
     failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
     alert       as failed, and what it made stays when the pod is gone
@@ -49,7 +51,7 @@ class Controller:
 
     def pod_added(self, pod):
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-        if self.name == "noting":
+        if self.name in ("noting", "seen"):
             self.note(pod)
         if self.name in ("tombstone", "noting", "selected"):
             self.keep(name)
@@ -59,6 +61,8 @@ class Controller:
             self.keep(name, uid=uid)
         elif self.name == "edge" and not self.buggy and pod["status"]["phase"] == "Running":
             self.keep(name)
+        elif self.name == "moved" and pod["status"]["phase"] == "Running":
+            self.keep(name, node=pod["spec"]["nodeName"])
         elif self.name == "stale" and not self.buggy:
             self.tell_node(pod["spec"]["nodeName"])
         elif self.name == "level":
@@ -68,12 +72,17 @@ class Controller:
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
         if self.name == "identity" and not self.buggy and uid != old["metadata"]["uid"]:
             self.keep(name, uid=uid)
+        elif self.name == "seen" and not self.buggy and uid != old["metadata"]["uid"]:
+            self.note(pod)
         elif self.name == "edge":
             was, phase = old["status"]["phase"], pod["status"]["phase"]
             if phase == "Running" and (was == "Pending" or not self.buggy):
                 self.keep(name)
             elif phase != "Running" and not self.buggy:
                 self.drop(name)
+        elif self.name == "moved" and pod["status"]["phase"] == "Running":
+            if old["status"]["phase"] != "Running" or (not self.buggy and old["spec"] != pod["spec"]):
+                self.keep(name, node=pod["spec"]["nodeName"])
         elif self.name in ("failed", "alert") and pod["status"]["phase"] == "Failed":
             if not self.buggy or old["status"]["phase"] == "Running":
                 self.keep(name)
@@ -84,7 +93,7 @@ class Controller:
             self.tell_node(pod["spec"]["nodeName"])
 
     def pod_deleted(self, pod, tombstone):
-        if self.name == "alert" or (self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy):
+        if self.name in ("alert", "seen") or (self.name in ("tombstone", "noting", "selected") and tombstone and self.buggy):
             return
         if self.name == "left":
             if not (tombstone and self.buggy):

@@ -81,15 +81,27 @@ static const char left_sql[] =
 	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
 
-/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. A deletion is
- * no more when the tape makes another object of that name. */
+/* What answered a binding or an eviction tells nothing of the object. */
+#define IS_STATUS "coalesce(json_valid(object) AND json_extract(object, '$.kind') = 'Status', 0)"
+
+/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. What was
+ * done to an object of the tape is no more when the tape has deleted it and made another one of that name. */
 static const char told_sql[] =
 	", last AS (SELECT *, (SELECT max(seq) FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
 	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')) AS last_seq FROM effects AS f),"
 	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.seq = last_seq) AS last_type,"
-	"   (SELECT e.uid FROM events AS e WHERE e.seq = last_seq) AS last_uid FROM last),"
-	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN '' WHEN policy = 'overlay' THEN object"
+	"   (SELECT e.uid FROM events AS e WHERE e.seq = last_seq) AS last_uid, CASE WHEN what = 'deleted' THEN uid"
+	"   WHEN " IS_STATUS
+	" THEN (SELECT e.uid FROM events AS e WHERE e.apigroup = l.apigroup AND e.resource = l.resource"
+	"    AND coalesce(e.namespace, '') = l.namespace AND e.name = l.name AND e.seq <= l.seq ORDER BY e.seq DESC LIMIT 1)"
+	"   WHEN json_valid(object) THEN json_extract(object, '$.metadata.uid') END AS own_uid FROM last AS l),"
+	" succeeded AS (SELECT *, coalesce(last_uid <> own_uid, 0) AND (what = 'deleted' OR (EXISTS (SELECT 1 FROM events AS e"
+	"   WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
+	"   AND e.name = p.name AND e.uid = own_uid AND e.type = 'DELETED' AND e.seq <= last_seq)"
+	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) = 0)) AS is_succeeded FROM placed AS p),"
+	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN '' WHEN policy = 'overlay' THEN iif(" IS_STATUS
+	", body, object)"
 	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
@@ -97,9 +109,9 @@ static const char told_sql[] =
 	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
 	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
 	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
-	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM placed AS p"
+	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM succeeded AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
-	"   OR name = '(all)') AND NOT (what = 'deleted' AND policy = 'overlay' AND coalesce(last_uid <> uid, 0)))"
+	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay')))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"

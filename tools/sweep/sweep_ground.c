@@ -439,7 +439,8 @@ static bool needs_all(const struct sweep *s)
 {
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
-	return reads_back || s->runs.options.recorded.finalizers.count || s->runs.options.recorded.made.count;
+	return reads_back || s->runs.options.recorded.finalizers.count ||
+	       s->runs.options.recorded.made.count || s->runs.options.recorded.schedulers.count;
 }
 
 static void tell_of_tape(const struct sweep *s)
@@ -451,6 +452,11 @@ static void tell_of_tape(const struct sweep *s)
 			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
 			"recorded while it ran: the tape leaves them to the command from now on\n",
 			r->made.count);
+	for (size_t i = 0; i < r->schedulers.count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command binds pods of '%s' to nodes, and so does the tape, which was "
+			"recorded while a scheduler ran: the tape leaves that to the command from now on\n",
+			r->schedulers.items[i]);
 	for (size_t i = 0; i < r->ways.count; i++)
 		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
 			r->ways.items[i] + strlen("update="));

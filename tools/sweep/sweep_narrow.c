@@ -54,7 +54,8 @@ static int load_seqs(struct narrowing *n, struct err *err)
 static bool can_be_narrowed(const struct sweep_position *p)
 {
 	bool by_place = p->kind == SWEEP_STRETCH || p->kind == SWEEP_TERMINATION ||
-			p->kind == SWEEP_RECREATION || p->kind == SWEEP_SELECTION;
+			p->kind == SWEEP_RECREATION || p->kind == SWEEP_REPLACEMENT ||
+			p->kind == SWEEP_SELECTION;
 
 	return by_place && p->hidden > 1;
 }

@@ -462,7 +462,7 @@ static void find_coalesced(struct facts *f)
 		const struct sweep_position *of = &f->to->items[i];
 		struct sweep_position *p;
 		bool is_one = of->kind == SWEEP_TERMINATION || of->kind == SWEEP_RECREATION ||
-			      of->kind == SWEEP_CHANGES;
+			      of->kind == SWEEP_REPLACEMENT || of->kind == SWEEP_CHANGES;
 
 		if (of->pattern != SWEEP_UNOBSERVED || !is_one)
 			continue;

@@ -15,6 +15,7 @@
 const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_DELETION] = "deletion",
 	[SWEEP_RECREATION] = "recreation",
+	[SWEEP_REPLACEMENT] = "replacement",
 	[SWEEP_TERMINATION] = "termination",
 	[SWEEP_STRETCH] = "stretch",
 	[SWEEP_CHANGES] = "changes",
@@ -27,7 +28,9 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_GIVEN] = "given",
 };
 
-#define EVERY_MIN 2
+#define EVERY_MIN   2
+#define STEPS_MAX   8   /* of an object in another's place */
+#define REPLACE_MAX 500 /* events; what takes longer is no gap */
 
 /* ---- what to look for ---- */
 
@@ -46,6 +49,8 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 		s->kinds[SWEEP_DELETION] = true;
 	else if (strcmp(word, "recreations") == 0)
 		s->kinds[SWEEP_RECREATION] = true;
+	else if (strcmp(word, "replacements") == 0)
+		s->kinds[SWEEP_REPLACEMENT] = true;
 	else if (strcmp(word, "terminations") == 0)
 		s->kinds[SWEEP_TERMINATION] = true;
 	else if (strcmp(word, "changes") == 0)
@@ -60,8 +65,8 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 		s->kinds[SWEEP_STRETCH] = true;
 	else if (strcmp(word, "none") != 0)
 		return err_set(err, ERR_USAGE,
-			"bad place '%.100s': expected deletions, recreations, terminations, changes, selections, "
-			"downtimes, every, every:N or none",
+			"bad place '%.100s': expected deletions, recreations, replacements, terminations, changes, "
+			"selections, downtimes, every, every:N or none",
 			word);
 	return 0;
 }
@@ -132,6 +137,32 @@ static void find_selection(const struct sweep_finding *f, size_t left)
 		sweep_positions_add(f, SWEEP_SELECTION, left, i);
 }
 
+/* An object that ends, and the first steps of another in its place, as long as that does not end and no life of
+ * a third one is hidden: all that shows is that it is another one. */
+static void find_replacement(const struct sweep_finding *f, size_t deleted, size_t first)
+{
+	const struct sweep_row *rows = f->all->items;
+	size_t last = deleted, steps = 0;
+
+	for (size_t i = rows[deleted].next; i != SWEEP_NO_ROW && i - first < REPLACE_MAX; i = rows[i].next) {
+		bool is_over = rows[i].type == 'D' || rows[i].terminating || steps++ == STEPS_MAX;
+
+		if (is_over || strcmp(rows[i].uid, rows[rows[deleted].next].uid) != 0 ||
+			sweep_rows_life_end(f->all, first, i + 1) <= i)
+			break;
+		last = i;
+	}
+	if (last > rows[deleted].next)
+		sweep_positions_add(f, SWEEP_REPLACEMENT, first, last);
+}
+
+static bool is_recreated(const struct sweep_rows *rows, size_t deleted)
+{
+	const struct sweep_row *r = &rows->items[deleted];
+
+	return r->next != SWEEP_NO_ROW && strcmp(rows->items[r->next].uid, r->uid) != 0;
+}
+
 static void find_around(const struct sweep_finding *f, size_t i)
 {
 	const struct sweep_row *r = &f->all->items[i];
@@ -147,11 +178,12 @@ static void find_around(const struct sweep_finding *f, size_t i)
 		sweep_positions_add(f, SWEEP_DELETION, i, i);
 	if (f->what->kinds[SWEEP_DOWNTIME])
 		sweep_positions_add(f, SWEEP_DOWNTIME, i, i);
-	if (f->what->kinds[SWEEP_RECREATION] && r->next != SWEEP_NO_ROW &&
-		strcmp(f->all->items[r->next].uid, r->uid) != 0)
+	first = find_termination(f->all, i);
+	if (f->what->kinds[SWEEP_RECREATION] && is_recreated(f->all, i))
 		sweep_positions_add(f, SWEEP_RECREATION, i, r->next);
-	first = f->what->kinds[SWEEP_TERMINATION] ? find_termination(f->all, i) : i;
-	if (first < i && sweep_rows_life_end(f->all, first, i + 1) > i)
+	if (f->what->kinds[SWEEP_REPLACEMENT] && is_recreated(f->all, i))
+		find_replacement(f, i, first);
+	if (f->what->kinds[SWEEP_TERMINATION] && first < i && sweep_rows_life_end(f->all, first, i + 1) > i)
 		sweep_positions_add(f, SWEEP_TERMINATION, first, i);
 }
 

@@ -56,6 +56,16 @@ static const char ways_sql[] =
 	"  WHERE e.apigroup = mine.apigroup AND e.resource = mine.resource AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND json_extract(f.value, '$.manager') = manager) ORDER BY 1";
 
+/* The schedulers of pods that the program binds, and the tape as well. At full speed the tape may be faster. */
+static const char bound_sql[] =
+	"SELECT DISTINCT coalesce(json_extract(e.object, '$.spec.schedulerName'), 'default-scheduler')"
+	" FROM writes AS w JOIN events AS e ON e.apigroup = '' AND e.resource = 'pods'"
+	"  AND e.namespace = w.namespace AND e.name = w.name AND e.type = 'MODIFIED' AND e.origin <> 'list'"
+	"  AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)"
+	" WHERE w.verb = 'create' AND w.apigroup = '' AND w.resource = 'pods' AND w.subresource = 'binding'"
+	"  AND (w.status BETWEEN 200 AND 299 OR w.status = 409) AND coalesce(w.dry_run, 0) = 0"
+	"  AND coalesce(json_extract(e.object, '$.spec.nodeName'), '') <> '' ORDER BY 1";
+
 static int on_text(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	(void)count;
@@ -82,11 +92,14 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 	const struct sql_sink finalizers = {.row = on_text, .context = &ret->finalizers};
 	const struct sql_sink made = {.row = on_made, .context = ret};
 	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
+	const struct sql_sink bound = {.row = on_text, .context = &ret->schedulers};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(made_sql), &made, err);
-	return rc ? rc : sql_session_run(s, slice_of(ways_sql), &ways, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(ways_sql), &ways, err);
+	return rc ? rc : sql_session_run(s, slice_of(bound_sql), &bound, err);
 }
 
 /* Returns whether any are new. */
@@ -116,6 +129,8 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 			r->made.items[i]);
 	for (size_t i = 0; i < r->ways.count && rc == 0; i++)
 		rc = buf_printf(&text, err, "%s\n", r->ways.items[i]);
+	for (size_t i = 0; i < r->schedulers.count && rc == 0; i++)
+		rc = buf_printf(&text, err, "update=pods/binding:%s\n", r->schedulers.items[i]);
 	if (rc == 0)
 		rc = out_file_write(r->awaited, buf_slice(&text), err);
 	buf_release(&text);
@@ -128,7 +143,8 @@ int sweep_recorded_await(
 	bool grows = add_all(&r->made, &other->made);
 
 	grows |= add_all(&r->deleted, &other->deleted);
-	if (r->made.count || r->finalizers.count)
+	grows |= add_all(&r->schedulers, &other->schedulers);
+	if (r->made.count || r->finalizers.count || r->schedulers.count)
 		grows |= add_all(&r->ways, &other->ways);
 	if (!grows)
 		return 0;
@@ -143,6 +159,7 @@ void sweep_recorded_release(struct sweep_recorded *r)
 	text_list_release(&r->made);
 	text_list_release(&r->deleted);
 	text_list_release(&r->ways);
+	text_list_release(&r->schedulers);
 	free(r->awaited);
 	*r = (struct sweep_recorded){0};
 }

@@ -55,8 +55,9 @@ static int read_rows(
 		" seq IN (SELECT seq FROM deliveries), %s,"
 		" type = 'MODIFIED' AND seq IN (SELECT seq FROM deliveries WHERE type = 'DELETED'),"
 		" type = 'MODIFIED' AND seq IN (SELECT seq FROM deliveries WHERE type = 'ADDED'), 0",
-		what->kinds[SWEEP_TERMINATION] ? "jget(object, '$.metadata.deletionTimestamp') IS NOT NULL"
-					       : "0");
+		what->kinds[SWEEP_TERMINATION] || what->kinds[SWEEP_REPLACEMENT]
+			? "jget(object, '$.metadata.deletionTimestamp') IS NOT NULL"
+			: "0");
 	for (size_t i = 0; rc == 0 && i < what->wanted->count; i++)
 		rc = buf_printf(&sql, err, " OR coalesce((%s), 0)", what->wanted->items[i]);
 	if (rc == 0)
