@@ -155,14 +155,11 @@ static char *make_again(const struct sweep *s)
 	return end_line(add_option(begin_line(s, "replay"), "wait-watchers", s->runs.watches), s);
 }
 
-/* Compared is what the sweep has compared, and with what: the second run without gaps tells what differs by
- * itself. */
+/* Compared is what the sweep has compared, and with what: further runs without gaps tell what differs by itself. */
 static char *make_verdict(struct sweep *s, bool laid_over)
 {
-	const struct sweep_slot first = {.number = 1, .laid_over = laid_over},
-				second = {.number = 2, .laid_over = laid_over};
-	char *golden = sweep_run_file(&s->runs, &first, "run"),
-	     *also = sweep_run_file(&s->runs, &second, "run");
+	const struct sweep_slot first = {.number = 1, .laid_over = laid_over};
+	char *golden = sweep_run_file(&s->runs, &first, "run");
 	const struct sweep_recorded *recorded = &s->runs.options.recorded;
 	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
 	char *await = laid_over && recorded->awaited ? xasprintf("@%s", recorded->awaited) : NULL;
@@ -172,12 +169,10 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 	if (await)
 		text = add_option(text, "await", await);
 	text = add_option(text, "golden", golden);
-	if (sweep_ground_of(s, laid_over)->measure.is_own)
-		text = add_option(text, "also", also);
+	text = add_options(text, "also", &sweep_ground_of(s, laid_over)->measure.taught);
 	text = add_option(text, "compare", s->v->tried.compare);
 	text = add_options(text, "ignore", &s->v->tried.ignored);
 	free(golden);
-	free(also);
 	free(await);
 	return text;
 }
@@ -359,6 +354,8 @@ static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 		rc = sweep_order_again(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_run_tries(s, err);
+	if (rc == 0 && !s->stopped)
+		rc = sweep_recheck(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_narrow(s, err);
 	*ret_told = rc == 0;

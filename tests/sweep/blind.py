@@ -16,11 +16,14 @@
     marked    one for each pod, and then an annotation on it (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
+    chance    one for each pod, with one of two values at random (no bug)
+    seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
 import http.client
+import os
 import queue
 import random
 import sys
@@ -117,6 +120,40 @@ class Binder(Blind):
     def updated(self, old, pod):
         if not self.buggy or "nodeName" not in old["spec"]:
             self.added(pod)
+
+
+class Chance(Blind):
+    def added(self, pod):
+        self.create(pod["metadata"]["name"], side=random.choice("ab"))
+
+
+class Counting(Informer):
+    lists = watches = 0
+
+    def list(self):
+        self.lists += 1
+        super().list()
+
+    def watch(self):
+        self.watches += 1
+        super().watch()
+
+
+class Seldom(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.pods = Counting(self.cluster, "/api/v1/pods", self.added, self.updated, self.deleted)
+
+    def added(self, _):
+        again = self.pods.lists > 1
+        if again:
+            open(os.environ["SELDOM"], "w", encoding="utf-8").close()
+        other = again or (self.pods.watches < 2 and os.path.exists(os.environ["SELDOM"]))
+        self.drop("only")
+        self.create("only", side="b" if other else "a")
+
+    def updated(self, _, pod):
+        self.added(pod)
 
 
 class Claims(Owner):
@@ -352,7 +389,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

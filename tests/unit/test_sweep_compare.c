@@ -56,12 +56,12 @@ START_TEST(sweep_compare__learns_from_two_runs_that_counts_vary_either_way)
 				  other = {.counts = &many, .count_count = 1};
 	struct sweep_measure measure = {0};
 
-	sweep_measure_learn(&measure, &one, &one);
+	sweep_measure_learn_counts(&measure, &one, &one);
 	ck_assert(!measure.counts_vary);
-	sweep_measure_learn(&measure, &other, &one);
+	sweep_measure_learn_counts(&measure, &other, &one);
 	ck_assert(measure.counts_vary);
 	measure = (struct sweep_measure){0};
-	sweep_measure_learn(&measure, &one, &other);
+	sweep_measure_learn_counts(&measure, &one, &other);
 	ck_assert(measure.counts_vary);
 }
 END_TEST

@@ -83,6 +83,9 @@ FEWER_THAN_MADE = ("WITH status AS (SELECT write, name, jget(body, '$.status.obs
     "SELECT newer.name FROM status AS newer JOIN status AS older ON older.write < newer.write AND older.generation < newer.generation "
     "WHERE newer.replicas < (SELECT count(*) FROM writes WHERE resource = 'pods' AND verb = 'create' AND write < older.write)")
 
+# It is told by an argument, and not by the environment, where the API server is.
+ASKS = ("sh", "-c", 'exec "$0" --kubeconfig "$KUBECONFIG" "$@"')
+
 # What it writes lies over the tape, and deletions are carried out as they are asked for.
 OPERATOR = ["--gc", "--lockstep", "200ms", "--settle", "5s", "--write", "overlay", "--compare", "exit"]
 
@@ -93,8 +96,7 @@ def consistency(controller, kind, story, invariant):
     return Pair("../interop/controlplane", Release("1.36.3-off", "go.mod", (gate + "false",)),
         Release("1.36.3-on", "go.mod", (gate + "true",)), f"kubernetes/{story}", NONE,
         ["--patterns", "echo", "--speed", "1", "--settle", "1s", "--write", "overlay", "--invariant", invariant],
-        ("sh", "-c", 'exec "$0" --kubeconfig "$KUBECONFIG" "$@"'),
-        (f"--controllers={controller}-controller", "--leader-elect=false", "--secure-port=0"),
+        ASKS, (f"--controllers={controller}-controller", "--leader-elect=false", "--secure-port=0"),
         "k8s.io/kubernetes/cmd/kube-controller-manager")
 
 
@@ -114,6 +116,9 @@ PAIRS = {
     "kubernetes-59848": consistency("replicaset", "ReplicaSet", "replicas.jsonl", FEWER_THAN_MADE),
     "kubernetes-5647-job": consistency("job", "Job", "job.jsonl", "@no-flapping"),
     "kubernetes-5647-statefulset": consistency("statefulset", "StatefulSet", "parallel.jsonl", MADE_AGAIN),
+    "kubernetes-85726": Pair("scheduler", release("1.18.6"), release("1.19.0"), "kubernetes/replaced.jsonl", NONE,
+        ["--patterns", "unobserved", "--settle", "1s"], ASKS, ("--leader-elect=false", "--port=0", "--secure-port=0"),
+        "k8s.io/kubernetes/cmd/kube-scheduler", (("policy", "v1beta1"),)),
     "rabbitmq-648": Pair("rabbitmq", release("1.6.0"), release("1.7.0"), "rabbitmq/again.jsonl", RABBITMQ,
         [*OPERATOR, "--patterns", "stale"]),
     "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,

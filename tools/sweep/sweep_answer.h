@@ -64,7 +64,7 @@ struct sweep_measure {
 	bool exit_code, writes;
 	bool counts_vary;          /* they differ from run to run by themselves */
 	struct text_list unsteady; /* of sweep_content.h: what differs from run to run by itself; owned */
-	bool is_own;               /* ... in the runs of this measure, the second of which is kept */
+	struct text_list taught;   /* the files of the runs that showed it; owned */
 	const struct compare_rules *ignored; /* fields; of sweep_ignored.h, borrowed, NULL: none */
 };
 
@@ -98,6 +98,8 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 /* SQL: whether a text names an object of that alias by its name; shorter names may stand in any text. */
 #define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
 
+#define SWEEP_OTHER_CONTENT " is left with other content"
+
 #define SWEEP_EARLIER "deletions of the earlier "
 
 /* In contents, in the place of a resourceVersion that a write of that run took, and no event of the tape has. */
@@ -112,8 +114,10 @@ int64_t sweep_excess(const struct sweep_ground *g, const struct sweep_effect *co
 size_t sweep_compare_pace(
 	const struct sweep_answer *one, const struct sweep_answer *other, const char *than, struct buf *to);
 
-/* Takes note of what differs in content only, between two runs that should be alike. */
+/* Takes note of what differs in content only, between two runs that should be alike; and whether their counts do. */
 void sweep_measure_learn(
+	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other);
+void sweep_measure_learn_counts(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other);
 /* What differs in runs of another kind may do so in these as well: chance does not always show. */
 void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other);

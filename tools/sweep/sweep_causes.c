@@ -7,8 +7,6 @@
 #define KEY_BYTES 2000
 #define BROKEN    " is broken"
 
-#define OTHER_CONTENT " is left with other content"
-
 /* A sentence without its " (without the fault: ...)". Functions of Go have parentheses of their own: main.(*Store).Get. */
 static size_t before_remark(const char *text)
 {
@@ -20,7 +18,7 @@ static size_t before_remark(const char *text)
 /* What a sentence says, whatever object it is about: "configmaps is missing". Empty of a remark on the one before. */
 static char *sort_of(const char *line, size_t len)
 {
-	static const char *const hows[] = {" is missing", OTHER_CONTENT, " is left"};
+	static const char *const hows[] = {" is missing", SWEEP_OTHER_CONTENT, " is left"};
 	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
@@ -64,7 +62,7 @@ static char *next_sort(const char **rest)
 /* Another status is often no more than what the program remembers of its trouble. */
 static bool is_of_status(const char *line)
 {
-	static const char words[] = OTHER_CONTENT ": status";
+	static const char words[] = SWEEP_OTHER_CONTENT ": status";
 	const char *at = strstr(line, words);
 
 	return at && at < line + strcspn(line, "\n") && strchr(".[ ", at[sizeof(words) - 1]);
@@ -73,7 +71,7 @@ static bool is_of_status(const char *line)
 /* The same sort, for people. Takes it over. */
 static char *tell_status(char *sort, const char *line)
 {
-	char *content = strstr(sort, OTHER_CONTENT), *told;
+	char *content = strstr(sort, SWEEP_OTHER_CONTENT), *told;
 
 	if (!content || !is_of_status(line))
 		return sort;

@@ -64,7 +64,7 @@ static void tell_content(
 		same++;
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
 	say_visibly(to, key, SIZE_MAX);
-	say(to, " is left with other content: ");
+	say(to, SWEEP_OTHER_CONTENT ": ");
 	say_visibly(to, d->field, SIZE_MAX);
 	say(to, "%s", *d->field ? " is " : "");
 	tell_value(to, d->with, same);
@@ -253,14 +253,18 @@ static bool has_more(const struct sweep_answer *one, const struct sweep_answer *
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
-	m->counts_vary |= has_more(one, other) || has_more(other, one);
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
 		if (strcmp(a->key, b->key) == 0)
 			sweep_content_learn(m, a, b);
 	}
-	m->is_own = m->unsteady.count > 0;
+}
+
+void sweep_measure_learn_counts(
+	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	m->counts_vary |= has_more(one, other) || has_more(other, one);
 }
 
 void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other)
@@ -272,5 +276,6 @@ void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *othe
 void sweep_measure_release(struct sweep_measure *m)
 {
 	text_list_release(&m->unsteady);
+	text_list_release(&m->taught);
 	*m = (struct sweep_measure){0};
 }

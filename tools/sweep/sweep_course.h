@@ -62,6 +62,9 @@ int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
 /* A run in lock-step, once it is known how long the tape is. */
 int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
 
+/* More runs, as many as run at once: *ret: they have shown something more that differs by itself. */
+int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err) MUST_CHECK;
+
 /* ---- sweep_tries.c: with faults ---- */
 
 int sweep_find_positions(struct sweep *s, struct err *err) MUST_CHECK;
@@ -74,6 +77,11 @@ int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct 
 
 /* How a run differs from the right answer, a sentence a line; NULL: it does not. The caller frees. */
 char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer);
+
+/* ---- sweep_recheck.c ---- */
+
+/* Takes back findings of what differs from run to run by itself. */
+int sweep_recheck(struct sweep *s, struct err *err) MUST_CHECK;
 
 /* ---- sweep_narrow.c ---- */
 

@@ -9,6 +9,7 @@
 #define QUICK_MIN_NS     (100 * NS_PER_MS) /* of quiet, where that is enough without faults ... */
 #define QUICK_MAX_NS     (400 * NS_PER_MS)
 #define PAUSES_IN_QUICK  3   /* ... and the program makes no longer pauses */
+#define FURTHER          101 /* number of the first run of those after the tries */
 #define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
 
 void sweep_stop(struct sweep *s)
@@ -88,12 +89,46 @@ static int learn_of_tape(struct sweep *s, const struct sweep_answer *answer, str
 	return may_await(s) ? sweep_recorded_await(r, &answer->recorded, s->runs.folder, err) : 0;
 }
 
+static bool has_same_effects(const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	size_t i = 0;
+
+	while (i < one->effect_count && i < other->effect_count &&
+		strcmp(one->effects[i].key, other->effects[i].key) == 0)
+		i++;
+	return i == one->effect_count && i == other->effect_count;
+}
+
+/* Takes note of what differs by itself. Of a run with less time of quiet, or in lock-step, it may be for that; and what
+ * lacks something besides teaches nothing. Returns
+ * whether the run has shown anything new: then the lines that repeat findings need it. */
+static bool learn(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
+	size_t known = ground->measure.unsteady.count;
+	char *run;
+
+	if (slot->quick || slot->paced || (slot->number > 2 && !has_same_effects(&ground->answer, answer)))
+		return false;
+	if (slot->number == 2) {
+		ground->pause_ns = answer->pause_ns; /* the first has waited for watches */
+		sweep_measure_learn_counts(&ground->measure, &ground->answer, answer);
+	}
+	sweep_measure_learn(&ground->measure, &ground->answer, answer);
+	if (ground->measure.unsteady.count == known)
+		return false;
+	run = sweep_run_file(&s->runs, slot, "run");
+	(void)text_list_keep(&ground->measure.taught, run);
+	free(run);
+	return true;
+}
+
 /* The first of its kind is the answer; from any other is learned what differs by itself. */
 static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf *differences, struct err *err)
 {
 	const struct sweep_slot *slot = &s->runs.slot[at];
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
-	bool is_first = slot->number == 1 && !slot->paced;
+	bool is_first = slot->number == 1 && !slot->paced, has_taught;
 	struct sweep_answer other, *answer = is_first ? &ground->answer : &other;
 	int rc = sweep_run_read(&s->runs, at, answer, err);
 
@@ -107,18 +142,15 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 		return rc;
 	}
 	sweep_health_learn(&ground->answer.health, &answer->health);
-	if (slot->number == 2) {
-		ground->pause_ns = answer->pause_ns; /* the first has waited for watches */
-		sweep_measure_learn(&ground->measure, &ground->answer, answer);
-	}
+	has_taught = learn(s, slot, answer);
 	if (compare_run(s, ground, slot, answer, differences)) {
 		seen->differ++;
 		seen->first |= at == 0;
 		seen->early |= ground->answer.end == SWEEP_QUIET && answer->end == SWEEP_BY_ITSELF;
 	} else if (slot->paced) {
 		learn_causes(ground, answer);
-	} else if (slot->number != 2 || !ground->measure.unsteady.count) {
-		sweep_run_remove(&s->runs, slot); /* else it is needed later */
+	} else if (!has_taught) {
+		sweep_run_remove(&s->runs, slot);
 	}
 	sweep_answer_release(answer);
 	return 0;
@@ -214,23 +246,49 @@ static int64_t choose_quick(const struct sweep *s)
 	return ns < QUICK_MIN_NS ? QUICK_MIN_NS : ns > QUICK_MAX_NS ? QUICK_MAX_NS : ns;
 }
 
+/* Returns 0 if they may have less time of quiet. */
+static int find_quick(struct sweep *s, size_t number, struct buf *differences, struct err *err)
+{
+	int rc = 1;
+
+	buf_clear(differences);
+	if (s->v->tried.settle_ns > QUICK_MAX_NS && !s->stopped)
+		rc = run_full(s, &(struct sweep_slot){.number = number, .quick = true}, differences, err);
+	buf_clear(differences);
+	s->quick = rc == 0;
+	return rc;
+}
+
 /* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
  * of it. */
 static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
 {
-	bool may_be_quick = s->v->tried.settle_ns > QUICK_MAX_NS;
-	int rc = 1;
+	size_t known = s->plain.measure.unsteady.count;
+	int rc;
 
 	s->runs.quick_ns = choose_quick(s);
-	if (may_be_quick)
-		rc = run_full(s, &(struct sweep_slot){.number = 3, .quick = true}, differences, err);
-	s->quick = rc == 0;
+	rc = find_quick(s, 3, differences, err);
 	if (rc <= 0 || s->stopped || s->jobs == 1)
 		return rc < 0 ? rc : 0;
-	buf_clear(differences);
 	rc = run_full(s, &(struct sweep_slot){.number = 3 + s->jobs}, differences, err);
 	s->alone = rc > 0;
+	if (rc == 0 && s->plain.measure.unsteady.count > known)
+		rc = find_quick(s, 3 + 2 * s->jobs, differences, err);
 	s->jobs = s->alone ? 1 : s->jobs;
+	return rc < 0 ? rc : 0;
+}
+
+int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err)
+{
+	const struct sweep_ground *ground = sweep_ground_of(s, laid_over);
+	size_t known = ground->measure.unsteady.count;
+	struct buf differences;
+	int rc;
+
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	rc = run_full(s, &(struct sweep_slot){.number = FURTHER, .laid_over = laid_over}, &differences, err);
+	buf_release(&differences);
+	*ret = ground->measure.unsteady.count > known;
 	return rc < 0 ? rc : 0;
 }
 
