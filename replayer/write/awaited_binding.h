@@ -1,7 +1,8 @@
 /*
- * awaited_binding.h: pods that a scheduler of this replay is to bind to nodes (--await update=pods/binding:SCHEDULER), because it did
- * so when the tape was recorded. A binding leaves nothing in managedFields; whose pod it is says spec.schedulerName. It stays as it was before, whatever the tape
- * says of it, until a program has bound it; then it is where the tape has it, on the node that the program chose.
+ * awaited_binding.h: pods that a scheduler of this replay is to bind to nodes (--await update=pods/binding:SCHEDULER),
+ * because it did so when the tape was recorded. A binding leaves nothing in managedFields; spec.schedulerName says whose
+ * pod it is. Such a pod stays as it was before, whatever the tape says of it, until a program has bound it; then it is
+ * where the tape has it, on the node that the program chose.
  *
  *                  tape: on a node              bound
  *     without node ---------------> waits --------------> follows the tape (follow_tape.h)

@@ -327,6 +327,7 @@ void write_serve(struct api_call *call, struct collection *c)
 	}
 	write_init(&w, call, c);
 	write_text_init(&text);
+	write_find_bound(&w);
 	ask_faults(&w);
 	if (refuse_as_fault(&w) == 0 && write_begin(&w) == 0 && write_do(&w) == 0)
 		write_print(&w, &text);

@@ -142,6 +142,7 @@ int write_apply(struct write *w) MUST_CHECK;
 int write_delete(struct write *w) MUST_CHECK;
 int write_delete_collection(struct write *w) MUST_CHECK;
 int write_subresource(struct write *w, bool *ret_done) MUST_CHECK;
+void write_find_bound(struct write *w); /* a POST to bindings is one to pods/NAME/binding */
 
 /* Replaces w->old by `object` (taken over), as far as the subresource of the path allows; the answer is the
  * result. rv_required: an object without resourceVersion is refused where the kind does not allow it. */

@@ -148,6 +148,42 @@ static int post_token(struct write *w)
 	return rc;
 }
 
+/* The name in the body; "" if it cannot be read. The caller frees. */
+static char *name_in_body(struct write *w)
+{
+	cJSON *duplicates = cJSON_CreateArray(), *body = NULL;
+	struct status st = {0};
+	int rc = write_body_object(w->call, BODY_TYPED, "Binding", &body, duplicates, &st);
+	char *name = xstrdup(rc ? "" : json_tree_text(json_tree_at(body, "metadata", NULL), "name"));
+
+	status_release(&st);
+	cJSON_Delete(duplicates);
+	cJSON_Delete(body);
+	return name;
+}
+
+void write_find_bound(struct write *w)
+{
+	struct api_path *path = &w->call->path;
+	struct collection *pods;
+	char *name;
+
+	if (w->verb != VERB_CREATE || !is_core(w, "bindings") || *w->name)
+		return;
+	pods = world_find(w->call->api->world, slice_of(""), slice_of("v1"), slice_of("pods"));
+	name = name_in_body(w);
+	if (!pods || !*name) {
+		free(name);
+		return;
+	}
+	free(w->name);
+	w->name = name;
+	w->c = pods;
+	w->sub = slice_of("binding");
+	path->resource = slice_of("pods");
+	path->subresource = w->sub;
+}
+
 int write_subresource(struct write *w, bool *ret_done)
 {
 	static const struct write_kind binding = {"Binding", "v1", ""},

@@ -549,6 +549,14 @@ class Awaited(Following):
         self.assertEqual(seen, [("n2", "Pending"), ("n2", "Running"), ("n2", "Succeeded")])
         self.assertEqual(self.bind("n1"), 409)
 
+    def test_a_binding_names_its_pod_where_the_path_does_not(self):
+        self.begin_unbound()
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "new"}, "target": {"kind": "Node", "name": "n2"}}
+        path = PODS_PATH.removesuffix("pods") + "bindings"
+        self.assertEqual([self.send("POST", path, body)[0] for _ in range(2)], [201, 409])
+        self.assertEqual(self.new_pod(), ("n2", "Pending"))
+        self.error(self.send("POST", path, {**body, "metadata": {"name": "nobody"}}), 404, "NotFound")
+
     def test_a_pod_that_is_bound_before_the_tape_binds_it_follows(self):
         self.begin_unbound(("MODIFIED", "n1", "Pending"), ("MODIFIED", "n1", "Running"))
         self.assertEqual(self.bind("n2"), 201)

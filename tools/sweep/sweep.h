@@ -69,9 +69,9 @@ const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, b
 /* ---- where ---- */
 
 enum sweep_kind {
-	SWEEP_DELETION,   /* a DELETED event is missed */
-	SWEEP_RECREATION, /* all from a deletion to the creation of another object of that name */
-	SWEEP_REPLACEMENT, /* all from the first sign of an object's end to when another of that name does as it did */
+	SWEEP_DELETION,    /* a DELETED event is missed */
+	SWEEP_RECREATION,  /* all from a deletion to the creation of another object of that name */
+	SWEEP_REPLACEMENT, /* from its first deletionTimestamp to the first steps of another of that name */
 	SWEEP_TERMINATION, /* all from a first deletionTimestamp to the deletion */
 	SWEEP_STRETCH,     /* all events of one resource in a part of the tape */
 	SWEEP_CHANGES,     /* two or three successive changes of one object */

@@ -8,9 +8,9 @@
 
 #define QUICK_MIN_NS     (100 * NS_PER_MS) /* of quiet, where that is enough without faults ... */
 #define QUICK_MAX_NS     (400 * NS_PER_MS)
-#define PAUSES_IN_QUICK  3   /* ... and the program makes no longer pauses */
-#define FURTHER          101 /* number of the first run of those after the tries */
-#define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
+#define PAUSES_IN_QUICK  3                        /* ... and the program makes no longer pauses */
+#define FURTHER          (3 + 3 * SWEEP_JOBS_MAX) /* number of the first run of those after the tries */
+#define PACED_EVENTS_MAX 500                      /* longer tapes take too long in lock-step */
 
 void sweep_stop(struct sweep *s)
 {
@@ -99,9 +99,9 @@ static bool has_same_effects(const struct sweep_answer *one, const struct sweep_
 	return i == one->effect_count && i == other->effect_count;
 }
 
-/* Takes note of what differs by itself. Of a run with less time of quiet, or in lock-step, it may be for that; and what
- * lacks something besides teaches nothing. Returns
- * whether the run has shown anything new: then the lines that repeat findings need it. */
+/* Takes note of what differs by itself. In a run with less time of quiet, or in lock-step, it may be for that; and one
+ * that lacks something teaches nothing. Returns whether it has shown anything new: then the lines that repeat findings
+ * need it. */
 static bool learn(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
