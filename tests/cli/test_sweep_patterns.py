@@ -298,10 +298,12 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_a_finding_is_taken_back_if_further_runs_without_a_gap_show_the_same(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-        with unittest.mock.patch.dict(os.environ, {"SELDOM": os.path.join(self.folder, "seldom")}):
-            report = self.end(self.begin("--settle", "1s", "--at", "recreations", "--max", "1", command=[sys.executable, BLIND, "mended", "seldom"]), 0)
-        self.assertEqual((report["unsteady"], report["fine"]), (["configmaps data.side"], 1))
-        self.assertTrue(os.path.exists(os.path.join(self.folder, "seldom")))
+        for policy in ("absorb", "overlay"):
+            marker = os.path.join(self.folder, policy)
+            with self.subTest(policy=policy), unittest.mock.patch.dict(os.environ, {"SELDOM": marker}):
+                report = self.end(self.begin("--settle", "1s", "--at", "recreations", "--max", "1", "--write", policy, "-o", marker + ".sweep",
+                    command=[sys.executable, BLIND, "mended", "seldom"]), 0)
+                self.assertEqual((report["unsteady"], report["fine"], os.path.exists(marker)), (["configmaps data.side"], 1, True))
 
     def test_says_when_the_tape_makes_what_the_program_makes(self):
         self.tape = Made(["web-0"]).write(os.path.join(self.folder, "made.tape"))

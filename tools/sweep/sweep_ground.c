@@ -278,6 +278,12 @@ static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+static void share_lessons(struct sweep *s)
+{
+	sweep_measure_add(&s->laid_over.measure, &s->plain.measure);
+	sweep_measure_add(&s->plain.measure, &s->laid_over.measure);
+}
+
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err)
 {
 	const struct sweep_ground *ground = sweep_ground_of(s, laid_over);
@@ -289,6 +295,7 @@ int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err
 	rc = run_full(s, &(struct sweep_slot){.number = FURTHER, .laid_over = laid_over}, &differences, err);
 	buf_release(&differences);
 	*ret = ground->measure.unsteady.count > known;
+	share_lessons(s);
 	return rc < 0 ? rc : 0;
 }
 
@@ -557,10 +564,8 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s);
 	s->all_laid_over = s->laid_over.known && all;
-	if (s->laid_over.known) {
-		sweep_measure_add(&s->laid_over.measure, &s->plain.measure);
-		sweep_measure_add(&s->plain.measure, &s->laid_over.measure);
-	}
+	if (s->laid_over.known)
+		share_lessons(s);
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }
