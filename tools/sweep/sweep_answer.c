@@ -81,8 +81,9 @@ static const char left_sql[] =
 	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
 
-/* What answered a binding or an eviction tells nothing of the object. */
+/* What answered a binding or an eviction tells nothing of the object. A binding is told as what it does to the pod. */
 #define IS_STATUS "coalesce(json_valid(object) AND json_extract(object, '$.kind') = 'Status', 0)"
+#define BOUND     "json_object('spec', json_object('nodeName', json_extract(body, '$.target.name')))"
 
 /* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. What was
  * done to an object of the tape is no more when the tape has deleted it and made another one of that name. */
@@ -100,16 +101,18 @@ static const char told_sql[] =
 	"   WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"   AND e.name = p.name AND e.uid = own_uid AND e.type = 'DELETED' AND e.seq <= last_seq)"
 	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) = 0)) AS is_succeeded FROM placed AS p),"
-	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN '' WHEN policy = 'overlay' THEN iif(" IS_STATUS
-	", body, object)"
+	" beside AS (SELECT *, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
+	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
+	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
+	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape FROM succeeded AS p),"
+	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN ''"
+	"   WHEN part = 'binding' AND json_valid(body) THEN iif(tape IS NULL, " BOUND
+	", json_patch(tape, " BOUND "))"
+	"   WHEN policy = 'overlay' THEN object"
 	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
-	"   ELSE body END AS content, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
-	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
-	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
-	"    AND e.uid = json_extract(p.object, '$.metadata.uid') AND e.type <> 'DELETED'"
-	"    ORDER BY e.seq DESC LIMIT 1) END AS tape FROM succeeded AS p"
+	"   ELSE body END AS content FROM beside AS p"
 	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
 	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay')))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"

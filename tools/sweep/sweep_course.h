@@ -62,7 +62,7 @@ int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
 /* A run in lock-step, once it is known how long the tape is. */
 int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
 
-/* More runs, as many as run at once: *ret: they have shown something more that differs by itself. */
+/* Up to ten more runs, or a few more. *ret: they have shown something more that differs by itself. */
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err) MUST_CHECK;
 
 /* ---- sweep_tries.c: with faults ---- */

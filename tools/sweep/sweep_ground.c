@@ -10,7 +10,8 @@
 #define QUICK_MAX_NS     (400 * NS_PER_MS)
 #define PAUSES_IN_QUICK  3                        /* ... and the program makes no longer pauses */
 #define FURTHER          (3 + 3 * SWEEP_JOBS_MAX) /* number of the first run of those after the tries */
-#define PACED_EVENTS_MAX 500                      /* longer tapes take too long in lock-step */
+#define FURTHER_RUNS     10
+#define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
 
 void sweep_stop(struct sweep *s)
 {
@@ -251,7 +252,6 @@ static int find_quick(struct sweep *s, size_t number, struct buf *differences, s
 {
 	int rc = 1;
 
-	buf_clear(differences);
 	if (s->v->tried.settle_ns > QUICK_MAX_NS && !s->stopped)
 		rc = run_full(s, &(struct sweep_slot){.number = number, .quick = true}, differences, err);
 	buf_clear(differences);
@@ -289,12 +289,17 @@ int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err
 	const struct sweep_ground *ground = sweep_ground_of(s, laid_over);
 	size_t known = ground->measure.unsteady.count;
 	struct buf differences;
-	int rc;
+	int rc = 0;
 
+	*ret = false;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	rc = run_full(s, &(struct sweep_slot){.number = FURTHER, .laid_over = laid_over}, &differences, err);
+	for (size_t made = 0; made < FURTHER_RUNS && rc >= 0 && !s->stopped && !*ret; made += s->jobs) {
+		buf_clear(&differences);
+		rc = run_full(s, &(struct sweep_slot){.number = FURTHER + made, .laid_over = laid_over},
+			&differences, err);
+		*ret = ground->measure.unsteady.count > known;
+	}
 	buf_release(&differences);
-	*ret = ground->measure.unsteady.count > known;
 	share_lessons(s);
 	return rc < 0 ? rc : 0;
 }

@@ -1,7 +1,7 @@
 /*
- * sweep_recheck.c: whether findings of other content are no more than what differs from run to run by itself, which a few
- * runs without faults may not have shown; see sweep_course.h. If there are such findings, further runs are made, and what
- * they teach is no longer compared.
+ * sweep_recheck.c: whether findings of other content, and such differences that did not repeat, are no more than what
+ * differs from run to run by itself, which a few runs without faults may not have shown; see sweep_course.h. If there are
+ * any, further runs are made, and what they teach is no longer compared.
  */
 #include "tools/sweep/sweep_course.h"
 
@@ -24,7 +24,9 @@ static bool is_of_content(const char *differences)
 
 static bool is_wanted(const struct sweep_try *t, bool laid_over)
 {
-	return t->verdict == SWEEP_WRONG && t->position->laid_over == laid_over &&
+	bool is_odd = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_CUT || t->verdict == SWEEP_UNSURE;
+
+	return is_odd && t->differences && t->position->laid_over == laid_over &&
 	       is_of_content(t->differences);
 }
 
