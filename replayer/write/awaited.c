@@ -167,10 +167,16 @@ static int apply_to(struct awaited *a, const struct await_rule *r, uint32_t reso
 	return 0;
 }
 
+/* Grows with whatever a rule is about. */
+static size_t rules_met(const struct awaited *a)
+{
+	return a->count + a->fields.count + a->binding.count;
+}
+
 static int apply_rule(
 	struct awaited *a, const struct await_rule *r, const struct write_rules *writes, struct err *err)
 {
-	size_t before = a->count + a->fields.count;
+	size_t before = rules_met(a);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < a->world->recorded_count && rc == 0; i++) {
@@ -183,7 +189,7 @@ static int apply_rule(
 		if (rc == 0)
 			rc = apply_to(a, r, of->id, err);
 	}
-	if (rc == 0 && a->count + a->fields.count == before && !(r->binds && a->binding.pods))
+	if (rc == 0 && rules_met(a) == before)
 		log_warn("'--await %s': the tape has no such %s", r->text,
 			r->updates ? "resource" : "new object");
 	return rc;
@@ -254,12 +260,12 @@ void awaited_before(struct awaited *a, struct api *api, const struct collection 
 {
 	struct life *l = life_at(find_name(a, in->resource.id, c->namespace, c->name), c);
 
-	if (l)
+	if (l) {
 		note_event(a, l, in, c);
-	if (l || !a)
-		return;
-	awaited_fields_before(&a->fields, api, in, c);
-	awaited_binding_before(&a->binding, api, in, c);
+	} else if (a) {
+		awaited_fields_before(&a->fields, api, in, c);
+		awaited_binding_before(&a->binding, api, in, c);
+	}
 }
 
 static bool is_ending(const struct change *c)

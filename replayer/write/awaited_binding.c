@@ -48,15 +48,7 @@ static bool is_on_node(struct slice pod)
 {
 	struct slice node;
 
-	return json_get(pod, "spec.nodeName", &node, NULL) > 0 && !slice_is(node, "\"\"");
-}
-
-/* A name in quotes; names of schedulers need no escapes. */
-static bool is_text(struct slice json, const char *text)
-{
-	size_t len = strlen(text);
-
-	return json.len == len + 2 && memcmp(json.ptr + 1, text, len) == 0;
+	return json_get(pod, "spec.nodeName", &node, NULL) > 0 && !json_text_is(node, "");
 }
 
 /* Whether the tape says that one of those schedulers has bound it. */
@@ -68,8 +60,8 @@ static bool is_bound(const struct awaited_binding *b, const struct change *c)
 	if (c->type != EVENT_MODIFIED || !is_on_node(c->object))
 		return false;
 	if (json_get(c->object, "spec.schedulerName", &name, NULL) <= 0)
-		name = slice_of("\"default-scheduler\"");
-	while (i < b->count && !is_text(name, b->schedulers[i]))
+		name = slice_of("default-scheduler");
+	while (i < b->count && !json_text_is(name, b->schedulers[i]))
 		i++;
 	return i < b->count;
 }

@@ -18,9 +18,9 @@
 #include "replayer/serve/call.h"
 #include "schema/base/text_map.h"
 
-/* All zero is none. */
+/* All zero: no bindings are awaited. */
 struct awaited_binding {
-	uint32_t pods;     /* the resource; 0: no bindings are awaited */
+	uint32_t pods;     /* the resource; 0: none */
 	char **schedulers; /* whose pods wait; own */
 	size_t count;
 	struct text_map waiting;
