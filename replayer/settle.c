@@ -31,8 +31,9 @@ struct settle {
 			     not */
 	bool told;
 	/* Of lock-step. */
-	bool shut, warned; /* the gate of the player */
-	uint64_t asked;
+	bool shut, warned;        /* the gate of the player */
+	uint64_t asked;           /* at the last look */
+	uint64_t shown;           /* when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
 	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
@@ -74,17 +75,27 @@ static bool is_unfinished(const struct settle *s, int64_t now_ns)
 	       (run->struck.ns && now_ns - run->struck.ns < most_ns);
 }
 
-static bool is_shut(void *settle)
-{
-	return ((struct settle *)settle)->shut;
-}
-
 void settle_sent(struct settle *s)
 {
 	if (!s || !s->options.step_ns)
 		return;
 	s->shut = true;
 	s->shut_ns = s->idle_ns = clock_mono_ns(&clock_system);
+}
+
+/* What clients are shown but by an event: in a list, after which they open a watch, or when a fault is over. */
+static uint64_t count_shown(const struct settle *s)
+{
+	return s->options.run->watches + s->options.run->kept_back;
+}
+
+static bool is_shut(void *settle)
+{
+	struct settle *s = settle;
+
+	if (!s->shut && s->shown != count_shown(s))
+		settle_sent(s);
+	return s->shut;
 }
 
 static void warn_once(struct settle *s)
@@ -139,6 +150,7 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 	if (is_asking(s))
 		return;
 	s->shut = false;
+	s->shown = count_shown(s);
 	player_nudge(s->options.player);
 }
 

@@ -334,6 +334,25 @@ static void serve_classic(struct api_call *call)
 	free(path);
 }
 
+static bool has_document(struct api_call *call, const char *path, const char *variant)
+{
+	struct tape_document d;
+	struct buf body;
+	bool has;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	has = discovery_find_document(call, path, variant, &d, &body) && d.http_status == 200;
+	buf_release(&body);
+	return has;
+}
+
+/* The tape's API server did not have the new form, or nobody asked for it: then the old one says more than the tape's
+ * events do. */
+static bool is_classic_only(struct api_call *call, const char *path)
+{
+	return !has_document(call, path, "aggregated") && has_document(call, path, "");
+}
+
 void discovery_serve(struct api_call *call)
 {
 	int aggregated = accept_aggregated_discovery(http_header_find(call->request, "Accept"));
@@ -344,6 +363,8 @@ void discovery_serve(struct api_call *call)
 		serve_classic(call);
 	else if (aggregated < 0)
 		refuse_media_type(call);
+	else if (is_classic_only(call, core ? "/api" : "/apis"))
+		serve_classic(call);
 	else
 		serve_aggregated(call, core);
 }

@@ -258,9 +258,12 @@ static void end(struct fault_act *a, const struct fault_firing *firing)
 		fault_act_spit_out(a, firing->episode);
 		server_thaw(a->server, fault_act_bit(firing->episode));
 		watches_each(a->watches, release_if_free, NULL);
+		a->run->kept_back++;
 	}
-	if (fault_keeps_frames_back(r->what.act))
+	if (fault_keeps_frames_back(r->what.act)) {
 		watches_each(a->watches, release_if_free, NULL);
+		a->run->kept_back++;
+	}
 	if (r->what.act == FAULT_RESTART && a->command_is_dead) {
 		a->command_starts = true;
 		a->command.start(a->command.context);

@@ -23,4 +23,7 @@ bool write_counts_generation(const struct write *w);
 /* Raises the generation, which is that of w->old, if the object asks for something else. */
 void write_count_generation(const struct write *w, cJSON *object);
 
+/* That an object is to end is a change of what is wanted, too, where such changes are counted. */
+void write_count_end(cJSON *metadata);
+
 #endif

@@ -40,15 +40,6 @@ static int64_t grace_of(const struct write *w, const cJSON *options)
 	return cJSON_IsNumber(own) ? (int64_t)own->valuedouble : POD_GRACE_S;
 }
 
-/* That an object is to end is a change of what is wanted, where such changes are counted. */
-static void count_generation(cJSON *metadata)
-{
-	const cJSON *generation = json_tree_at(metadata, "generation", NULL);
-
-	if (cJSON_IsNumber(generation) && generation->valuedouble > 0)
-		json_tree_set(metadata, "generation", cJSON_CreateNumber(generation->valuedouble + 1));
-}
-
 static void mark(cJSON *object, int64_t grace_s)
 {
 	cJSON *metadata = json_tree_object(object, "metadata");
@@ -57,7 +48,7 @@ static void mark(cJSON *object, int64_t grace_s)
 	write_timestamp(when, grace_s);
 	json_tree_set_text(metadata, "deletionTimestamp", when);
 	json_tree_set(metadata, "deletionGracePeriodSeconds", cJSON_CreateNumber((double)grace_s));
-	count_generation(metadata);
+	write_count_end(metadata);
 }
 
 static bool is_marked(const cJSON *object)

@@ -114,6 +114,14 @@ void write_count_generation(const struct write *w, cJSON *object)
 	cJSON_Delete(after);
 }
 
+void write_count_end(cJSON *metadata)
+{
+	const cJSON *generation = json_tree_at(metadata, "generation", NULL);
+
+	if (cJSON_IsNumber(generation) && generation->valuedouble > 0)
+		json_tree_set(metadata, "generation", cJSON_CreateNumber(generation->valuedouble + 1));
+}
+
 static int check_version(struct write *w, const cJSON *object, bool rv_required)
 {
 	const cJSON *metadata = json_tree_at(object, "metadata", NULL);

@@ -92,6 +92,15 @@ class Growing(test_sweep.Story):
         self.next(test_sweep.PODS, "ADDED", self.pod("late-0", 0, "Running", "node-1"))
 
 
+class Arriving(test_sweep.Story):
+    """And then there are more, of which one comes first by name."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        for name in ("late-1", "early-0"):
+            self.next(test_sweep.PODS, "ADDED", self.pod(name, 0, "Running", "node-1"))
+
+
 class Held(test_sweep.Story):
     """A finalizer holds each pod, also while it is to go."""
 
@@ -242,6 +251,21 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("configmaps default/web-1 is left", again.stdout)
 
+    def test_finds_that_who_is_new_at_the_start_gets_what_others_have(self):
+        report = self.try_both("pool", "restart", story=Arriving)
+        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/early-0")
+        self.assertEqual((found["kind"], found["gap"]), ("downtime", "restart"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("configmaps default/early-0 is left with other content: data.address is", again.stdout)
+
+    def test_who_gets_which_of_what_is_given_out_in_order_is_no_finding(self):
+        self.tape = Arriving(["web-0", "web-1"]).write(os.path.join(self.folder, "arriving.tape"))
+        report = self.end(self.begin("--settle", "1500ms", "--at", "every:4", command=[sys.executable, BLIND, "mended", "pool"]), 0)
+        self.assertEqual((report["wrong"], report["unsure"]), (0, 0))
+        self.assertGreater(report["exchanged"], 0)
+        self.assertEqual(report["exchanged"], sum(gap["verdict"] == "exchanged" for gap in report["gaps"]))
+
     def test_what_it_makes_again_for_lack_of_an_owner_in_an_older_list_is_a_finding_only_if_asked_for(self):
         self.tape = Growing(["web-0"]).write(os.path.join(self.folder, "growing.tape"))
         both = [self.begin("--settle", "1500ms", "--max", "14", *options, "-o", os.path.join(self.folder, "out-%d" % len(options)),
@@ -276,11 +300,11 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_the_last_write_of_each_kind_comes_early(self):
         self.tape = test_sweep.Story(["web-%d" % n for n in range(4)]).write(os.path.join(self.folder, "four.tape"))
-        report = self.end(self.begin("--patterns", "restart", "--max", "4", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
+        report = self.end(self.begin("--patterns", "restart", "--max", "6", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
         asked = [test_sweep.KUBETAPE, "query", self.tape, "--format", "ndjson",
             "SELECT max(iif(type = 'ADDED' AND origin = 'watch', seq, 0)) AS made, max(iif(type = 'DELETED', seq, 0)) - 1 AS asked FROM events"]
         last = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
-        places = [(gap["write"], gap["seq"]) for gap in report["gaps"]]
+        places = [(gap["write"], gap["seq"]) for gap in report["gaps"] if gap["write"]]
         self.assertEqual(len(places), 4)
         self.assertGreaterEqual(max(places)[1], last["asked"])
         self.assertGreaterEqual(max(seq for write, seq in places if write == "create configmaps"), last["made"])

@@ -18,6 +18,7 @@
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
     chance    one for each pod, with one of two values at random (no bug)
     seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
+    pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
@@ -188,6 +189,35 @@ class Orphan(Blind):
             with LOCK:
                 if "default/" + name not in self.pods.cache:
                     self.drop(name)
+
+
+class Pool(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.given = {}
+
+    def added(self, pod):
+        name = pod["metadata"]["name"]
+        taken = [address for owner, address in self.given.items() if owner != name]
+        had = self.cluster.ask("GET", MAPS + "/" + name)[1].get("data", {}).get("address")
+        free = [address for address in ("10.0.0.%d" % n for n in range(1, 255)) if address not in taken]
+        self.given[name] = had if had in free else free[0]
+        if self.given[name] != had and self.create(name, address=free[0]) == 409:
+            self.cluster.ask("PUT", MAPS + "/" + name, self.body({"name": name}, {"address": free[0]}))
+
+    def deleted(self, pod, _):
+        self.given.pop(pod["metadata"]["name"], None)
+        self.drop(pod["metadata"]["name"])
+
+    def start(self):
+        pods = {pod["metadata"]["name"] for pod in self.cluster.ask("GET", "/api/v1/pods")[1]["items"]}
+        for thing in self.cluster.ask("GET", MAPS)[1]["items"]:
+            name = thing["metadata"]["name"]
+            if name not in pods:
+                self.drop(name)
+            elif not self.buggy:
+                self.given[name] = thing["data"]["address"]
+        super().start()
 
 
 class Finalizer(Owner):
@@ -389,7 +419,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

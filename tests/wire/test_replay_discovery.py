@@ -84,6 +84,14 @@ class DiscoveryTest(Case):
         self.assertEqual(json.loads(self.ask(r, "/apis/example.com", "application/json")[2])["name"], "example.com")
         self.assertEqual(self.ask(r, "/apis/nothing.example.com", "application/json")[0], 404)
 
+    def test_who_would_like_the_aggregated_form_gets_the_classic_one_where_that_is_all_that_was_recorded(self):
+        group = {"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}], "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"}}
+        recorded = json.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]})
+        r = self.replay(lists().document("/apis", recorded))
+        status, headers, body = self.ask(r, "/apis")
+        self.assertEqual((status, headers["Content-Type"], json.loads(body)), (200, "application/json", json.loads(recorded)))
+        self.assertEqual(json.loads(self.ask(r, "/api")[2])["kind"], "APIGroupDiscoveryList")
+
     def test_who_has_it_already_is_told_304_and_nothing_else(self):
         recorded = json.dumps({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": []})
         r = self.replay(lists().document("/apis", recorded, "aggregated", AGGREGATED, '"ABC"'))

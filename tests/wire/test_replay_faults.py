@@ -362,6 +362,23 @@ class CompactionTest(FaultCase):
         time.sleep(0.2)  # it must not go on, however long it is given
         self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "23")
 
+    def test_in_lock_step_the_tape_waits_for_whoever_has_listed_after_a_gap_or_was_sent_what_was_kept_back(self):
+        waited = {"rst,compact": "SELECT out_ns - time_ns FROM deliveries JOIN requests USING (request) WHERE deliveries.seq = 6",
+            "burst": "SELECT max(out_ns) - min(out_ns) FROM deliveries WHERE seq IN (5, 6)"}
+        for what, sql in waited.items():
+            with self.subTest(what=what):
+                run = os.path.join(self.folder, "%s.run" % what)
+                r = self.replay(a_day(), "--speed", "max", "--lockstep", "1s", "--run", run, "--gaps", "none", "--gap",
+                    "#1,1ev,%s,pods,event=resource='pods' AND type='DELETED'" % what)
+                w = self.raw(r)
+                if what != "burst":
+                    self.assertEqual(w.to_the_end(), "reset")
+                    w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=" + r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"])
+                w.until(b'"23"')
+                r.stop()
+                with contextlib.closing(sqlite3.connect(run)) as db:
+                    self.assertGreater(db.execute(sql).fetchone()[0], 0.95e9)
+
 
 class ClockTest(FaultCase):
     def test_position_is_reached_between_events_and_behind_the_last(self):
@@ -584,6 +601,15 @@ class NobodyTest(FaultCase):
                 capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn('pods default/a is left with other content: metadata.labels.step is "2" (golden: "1")', done.stdout)
+
+    def test_what_is_deleted_in_the_foreground_or_without_its_dependents_is_not_left(self):
+        golden = os.path.join(self.folder, "golden.run")
+        base = [KUBETAPE, "replay", self.tape(Tape().listed(PODS, 10, [])), "--plain", "--speed", "max", "--wait-watchers", "0", "--gc", "--write", "overlay"]
+        subprocess.run([*base, "--run", golden, "--", "true"], check=True, capture_output=True, timeout=60)
+        deleting = "kubectl create configmap x >&2; kubectl delete configmap x --wait=false --cascade="
+        for command, code in ((deleting + "background", 0), (deleting + "foreground", 0), (deleting + "orphan", 0), ("kubectl create configmap x >&2", 1)):
+            done = subprocess.run([*base, "--golden", golden, "--compare", "writes", "--", "sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, code, command + done.stdout + done.stderr)
 
     def test_what_is_ignored_of_what_is_left_is_no_difference_to_a_golden_run(self):
         golden = os.path.join(self.folder, "golden.run")

@@ -55,6 +55,11 @@ RABBITMQ_2 = RABBITMQ._replace(module="github.com/rabbitmq/cluster-operator/v2")
 RAY = Custom("github.com/ray-project/kuberay/ray-operator",
     [f"config/crd/bases/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")],
     "ray.io", "v1", [("rayclusters", "RayCluster"), ("rayjobs", "RayJob"), ("rayservices", "RayService")])
+METALLB = Custom("go.universe.tf/metallb",
+    [f"config/crd/bases/metallb.io_{plural}.yaml" for plural in ("bfdprofiles", "bgpadvertisements", "bgppeers", "communities", "ipaddresspools",
+        "l2advertisements")],
+    "metallb.io", "v1beta1", [("addresspools", "AddressPool"), ("bfdprofiles", "BFDProfile"), ("bgpadvertisements", "BGPAdvertisement"),
+        ("bgppeers", "BGPPeer"), ("communities", "Community"), ("ipaddresspools", "IPAddressPool"), ("l2advertisements", "L2Advertisement")])
 CERTIFICATES = Custom("github.com/cert-manager/cert-manager",
     [f"deploy/crds/cert-manager.io_{plural}.yaml" for plural in ("certificaterequests", "certificates", "clusterissuers", "issuers")],
     "cert-manager.io", "v1", [("certificaterequests", "CertificateRequest"), ("certificates", "Certificate"), ("clusterissuers", "ClusterIssuer"),
@@ -66,6 +71,8 @@ DASK = Custom("dask_kubernetes",
 FLINK = Custom("flink-kubernetes-operator-api",
     [f"META-INF/fabric8/{plural}.flink.apache.org-v1.yml" for plural in ("flinkdeployments", "flinksessionjobs")],
     "flink.apache.org", "v1beta1", [("flinkdeployments", "FlinkDeployment"), ("flinksessionjobs", "FlinkSessionJob")])
+METALLB_ALONE = ("--port=0", "--disable-cert-rotation", "--webhook-mode=disabled", "--namespace=metallb-system", "--deployment=controller",
+    "--ml-secret-name=memberlist")
 RAY_ALONE = ("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false")
 NONE = Custom("", [], "", "", [])
 
@@ -119,6 +126,9 @@ PAIRS = {
     "kubernetes-85726": Pair("scheduler", release("1.18.6"), release("1.19.0"), "kubernetes/replaced.jsonl", NONE,
         ["--patterns", "unobserved", "--settle", "1s"], ASKS, ("--leader-elect=false", "--port=0", "--secure-port=0"),
         "k8s.io/kubernetes/cmd/kube-scheduler", (("policy", "v1beta1"),)),
+    "metallb-1984": Pair("metallb", release("0.13.12"), release("0.14.3"), "metallb/arrival.jsonl", METALLB,
+        ["--gc", "--lockstep", "200ms", "--settle", "3s", "--write", "overlay", "--patterns", "restart"],
+        arguments=METALLB_ALONE, package=f"{METALLB.module}/controller"),
     "rabbitmq-648": Pair("rabbitmq", release("1.6.0"), release("1.7.0"), "rabbitmq/again.jsonl", RABBITMQ,
         [*OPERATOR, "--patterns", "stale"]),
     "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,

@@ -17,6 +17,7 @@
  *     sweep_content.c     ... in what is left of an object, field by field
  *     sweep_unseen.c      what a program could not see
  *     sweep_absent.c      what it deleted because an older view lacked it, and made again
+ *     sweep_exchange.c    what it gave out in another order
  *     sweep_causes.c      findings of one cause
  *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
  *     sweep_place.c       results in an object store
@@ -76,7 +77,7 @@ enum sweep_kind {
 	SWEEP_STRETCH,     /* all events of one resource in a part of the tape */
 	SWEEP_CHANGES,     /* two or three successive changes of one object */
 	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
-	SWEEP_DOWNTIME,    /* a DELETED event comes while the program is down */
+	SWEEP_DOWNTIME,    /* an event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
 	SWEEP_ENDING,      /* the last event of what it asks for has come */
@@ -124,6 +125,7 @@ struct sweep_positions {
 /* Which to look for. */
 struct sweep_search {
 	bool kinds[SWEEP_KINDS];
+	bool creations_while_down;
 	int64_t every; /* events of a stretch; 0: such that there are SWEEP_STRETCHES or fewer */
 	const struct text_list *wanted; /* expressions */
 };

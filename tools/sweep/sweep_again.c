@@ -40,6 +40,7 @@ static bool has_failed(const cJSON *gaps, const struct sweep_try *t)
 		if (!is_text(gap, "verdict", sweep_verdict_name(SWEEP_FINE)) &&
 			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_UNSEEN)) &&
 			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_MADE_AGAIN)) &&
+			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_EXCHANGED)) &&
 			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_NOT_REACHED)) && is_same(gap, t))
 			return true;
 	}

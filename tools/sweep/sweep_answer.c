@@ -28,10 +28,12 @@
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
  * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
- * hold it is left until the last of them is taken. */
+ * hold it is left until the last of them is taken; the collector's own do not count, which takes them. */
+#define IS_HELD                                                                                              \
+	"EXISTS (SELECT 1 FROM json_each(iif(json_valid(object), object, '{}'), '$.metadata.finalizers')"    \
+	" WHERE value NOT IN ('orphan', 'foregroundDeletion'))"
 #define HAS_ENDED                                                                                            \
-	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL"                                  \
-	" AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) = 0"                           \
+	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD                 \
 	" AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
 
 static const char left_sql[] =
@@ -40,8 +42,8 @@ static const char left_sql[] =
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
 	"  coalesce(nullif(uid, ''), iif(json_valid(object), json_extract(object, '$.details.uid'), NULL)) AS uid,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
-	"   '') AS prefix, policy = 'overlay' AND verb = 'delete'"
-	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) > 0 AS is_held"
+	"   '') AS prefix, policy = 'overlay' AND verb = 'delete' AND json_valid(object) AND " IS_HELD
+	" AS is_held"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
 	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy, uid FROM w"
@@ -508,6 +510,7 @@ void sweep_answer_release(struct sweep_answer *a)
 	sweep_recorded_release(&a->recorded);
 	free((void *)a->unseen.items);
 	free((void *)a->made_again.items);
+	free((void *)a->exchanged.items);
 	free(a->counts);
 	free(a->alarms);
 	free(a->probe);

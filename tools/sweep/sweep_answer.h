@@ -40,6 +40,7 @@ struct sweep_answer {
 	struct sweep_health health;  /* not asked for either, then */
 	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's */
 	struct text_list made_again; /* of sweep_absent.h: keys of counts */
+	struct text_list exchanged;  /* of sweep_exchange.h: keys of effects */
 	struct sweep_recorded recorded; /* asked for without a fault only */
 };
 
@@ -78,11 +79,14 @@ struct sweep_ground {
 };
 
 /* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". What is missing,
- * and unseen, is none. */
+ * and unseen, is none, nor is what was exchanged. */
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to);
 
-/* The same for panics and invariants that without faults nobody broke. */
+/* Whether both left something of the same objects. */
+bool sweep_has_same_effects(const struct sweep_answer *one, const struct sweep_answer *other);
+
+/* The same as sweep_compare for panics and invariants that without faults nobody broke. */
 size_t sweep_compare_alarms(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 

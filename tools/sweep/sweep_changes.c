@@ -1,6 +1,7 @@
 /*
  * sweep_changes.c: two and three successive changes of one object, of which a program that was away sees the
- * result only. See sweep_rows.h.
+ * result only; and single ones, which a program that was down cannot tell from what had been so before. See
+ * sweep_rows.h.
  *
  * A tape has thousands of them, but few sorts: what the changes say (which fields, and to which words), not
  * whose they are. Of each sort the one is tried that hides the least of anything else.
@@ -198,25 +199,47 @@ static int by_sort(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
+/* One of each sort is a place. Releases them. */
+static void choose(const struct sweep_finding *f, enum sweep_kind kind, struct windows *all)
+{
+	size_t end;
+
+	if (all->count)
+		qsort(all->items, all->count, sizeof(*all->items), by_sort);
+	for (size_t i = 0; i < all->count; i = end) {
+		const struct window *w = &all->items[i];
+		struct sweep_position *p = sweep_positions_add(f, kind, w->first, w->last);
+
+		for (end = i + 1; end < all->count && strcmp(all->items[end].sort, w->sort) == 0;)
+			end++;
+		p->what = xstrdup(strchr(w->sort, '\n') + 1);
+		p->alike = end - i;
+	}
+	for (size_t i = 0; i < all->count; i++)
+		free(all->items[i].sort);
+	free(all->items);
+}
+
 void sweep_changes_find(const struct sweep_finding *f)
 {
 	struct windows all = {0};
-	size_t end;
 
 	for (size_t i = 0; i < f->all->count; i++)
 		gather(f->all, i, &all);
-	if (all.count)
-		qsort(all.items, all.count, sizeof(*all.items), by_sort);
-	for (size_t i = 0; i < all.count; i = end) {
-		struct sweep_position *p =
-			sweep_positions_add(f, SWEEP_CHANGES, all.items[i].first, all.items[i].last);
+	choose(f, SWEEP_CHANGES, &all);
+}
 
-		for (end = i + 1; end < all.count && strcmp(all.items[end].sort, all.items[i].sort) == 0;)
-			end++;
-		p->what = xstrdup(strchr(all.items[i].sort, '\n') + 1);
-		p->alike = end - i;
+void sweep_changes_find_while_down(const struct sweep_finding *f)
+{
+	struct windows all = {0};
+
+	for (size_t i = 0; i < f->all->count; i++) {
+		const struct sweep_row *r = &f->all->items[i];
+		char *sort = xasprintf("%s\n%s", r->resource, r->change ? r->change : "");
+
+		if (r->type == 'M' && r->reached && r->change)
+			add_window(&all, i, i, sort);
+		free(sort);
 	}
-	for (size_t i = 0; i < all.count; i++)
-		free(all.items[i].sort);
-	free(all.items);
+	choose(f, SWEEP_DOWNTIME, &all);
 }

@@ -103,8 +103,11 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 
 		i += order <= 0;
 		k += order >= 0;
-		if (order < 0 && text_list_has(&with->unseen, a->key))
+		if ((order < 0 && text_list_has(&with->unseen, a->key)) ||
+			(order == 0 && text_list_has(&with->exchanged, b->key))) {
+			content_difference_release(&d);
 			continue;
+		}
 		n += differs;
 		if (differs && n <= KEYS_SHOWN)
 			tell_effect(to, order, order > 0 ? b->key : a->key, &d, than);
@@ -121,6 +124,16 @@ size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *w
 	size_t n = m->exit_code || with->end == SWEEP_TIMEOUT ? compare_ends(without, with, than, to) : 0;
 
 	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
+}
+
+bool sweep_has_same_effects(const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	size_t i = 0;
+
+	while (i < one->effect_count && i < other->effect_count &&
+		strcmp(one->effects[i].key, other->effects[i].key) == 0)
+		i++;
+	return i == one->effect_count && i == other->effect_count;
 }
 
 size_t sweep_compare_probes(

@@ -1,8 +1,6 @@
 /* sweep_content.c: see sweep_content.h. */
 #include "tools/sweep/sweep_content.h"
 
-#include "schema/sql/json_diff.h"
-
 #include <stdlib.h>
 
 #define STATUS "status"
@@ -11,9 +9,6 @@
 struct pair {
 	struct json_diff *between, *changed[2];
 };
-
-/* Calls for each difference that counts, until it returns true; whether it did. */
-typedef bool (*on_difference)(void *context, const struct json_change *d);
 
 /* ---- fields ---- */
 
@@ -137,8 +132,8 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
-static bool each_difference(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
-	on_difference call, void *context)
+bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
+	content_on_difference call, void *context)
 {
 	const struct json_change all = {
 		.old_value = slice_of(sides[0]->content), .new_value = slice_of(sides[1]->content)};
@@ -184,7 +179,7 @@ bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_eff
 {
 	const struct sweep_effect *const sides[2] = {without, with};
 
-	return each_difference(m, sides, take_first, ret);
+	return sweep_content_each(m, sides, take_first, ret);
 }
 
 void content_difference_release(struct content_difference *d)
@@ -215,5 +210,5 @@ void sweep_content_learn(
 	const struct sweep_effect *const sides[2] = {one, other};
 	struct lesson lesson = {one, &m->unsteady};
 
-	(void)each_difference(m, sides, take_lesson, &lesson);
+	(void)sweep_content_each(m, sides, take_lesson, &lesson);
 }

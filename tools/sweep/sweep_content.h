@@ -8,6 +8,7 @@
 #ifndef TOOLS_SWEEP_CONTENT_H
 #define TOOLS_SWEEP_CONTENT_H
 
+#include "schema/sql/json_diff.h"
 #include "tools/sweep/sweep_answer.h"
 
 /* The first field that differs: "spec.replicas", empty for all of the content. Values are JSON, NULL: absent. All owned. */
@@ -19,6 +20,11 @@ struct content_difference {
 bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_effect *without,
 	const struct sweep_effect *with, struct content_difference *ret);
 void content_difference_release(struct content_difference *d);
+
+/* Calls for each difference that counts, of [without, with], until it returns true; whether it did. */
+typedef bool (*content_on_difference)(void *context, const struct json_change *d);
+bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
+	content_on_difference call, void *context);
 
 /* Adds to what is unsteady what differs between two runs that should be alike: "secrets data[tls.crt]". Of items and members
  * with names that only one of the runs has, the name is chance: "pods spec.volumes[*]". All of a status counts as one

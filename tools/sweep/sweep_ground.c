@@ -90,16 +90,6 @@ static int learn_of_tape(struct sweep *s, const struct sweep_answer *answer, str
 	return may_await(s) ? sweep_recorded_await(r, &answer->recorded, s->runs.folder, err) : 0;
 }
 
-static bool has_same_effects(const struct sweep_answer *one, const struct sweep_answer *other)
-{
-	size_t i = 0;
-
-	while (i < one->effect_count && i < other->effect_count &&
-		strcmp(one->effects[i].key, other->effects[i].key) == 0)
-		i++;
-	return i == one->effect_count && i == other->effect_count;
-}
-
 /* Takes note of what differs by itself. In a run with less time of quiet, or in lock-step, it may be for that; and one
  * that lacks something teaches nothing. Returns whether it has shown anything new: then the lines that repeat findings
  * need it. */
@@ -109,7 +99,8 @@ static bool learn(struct sweep *s, const struct sweep_slot *slot, const struct s
 	size_t known = ground->measure.unsteady.count;
 	char *run;
 
-	if (slot->quick || slot->paced || (slot->number > 2 && !has_same_effects(&ground->answer, answer)))
+	if (slot->quick || slot->paced ||
+		(slot->number > 2 && !sweep_has_same_effects(&ground->answer, answer)))
 		return false;
 	if (slot->number == 2) {
 		ground->pause_ns = answer->pause_ns; /* the first has waited for watches */
@@ -226,15 +217,27 @@ static int check_probe(const struct sweep *s, struct err *err)
 		(long long)a->probe_code);
 }
 
+static void tell_of_early_end(const struct sweep *s)
+{
+	const struct sweep_answer *a = &s->plain.answer;
+
+	if (a->end == SWEEP_BY_ITSELF && a->exit_code && !a->delivered)
+		fprintf(stderr,
+			"kubetape sweep: without any gap the command ends by itself, with exit code %lld, before it is "
+			"sent any event; see '%s/without-1.log'\n",
+			(long long)a->exit_code, s->runs.folder);
+}
+
 static int check_first(const struct sweep *s, struct err *err)
 {
+	tell_of_early_end(s);
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);
 	return err_set(err, ERR_FAILED,
 		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
 		(long long)(s->v->tried.timeout_ns / NS_PER_S),
 		s->plain.answer.watches
-			? "it goes on writing, or needs a longer --timeout"
+			? "it goes on writing, or needs a longer --timeout (or a shorter tape: --until)"
 			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
 		s->runs.folder);
 }
@@ -461,14 +464,31 @@ int sweep_find_answer(struct sweep *s, struct err *err)
 /* What a program wrote must still be there when it starts again, and must reach its watches. */
 #define OF_WRITES (1u << SWEEP_RESTART | 1u << SWEEP_STALE | 1u << SWEEP_WRITES | 1u << SWEEP_ECHO)
 
+/* The first one. What is left to the program may let it do more of what is on the tape as well, such as delete it. */
+static int run_laid_over(struct sweep *s, struct err *err)
+{
+	const struct sweep_slot first = {.number = 1, .laid_over = true};
+	size_t known;
+	int rc;
+
+	do {
+		sweep_run_remove(&s->runs, &first);
+		sweep_answer_release(&s->laid_over.answer);
+		s->laid_over.measure = s->asked;
+		known = sweep_recorded_count(&s->runs.options.recorded);
+		rc = run_without(s, &first, NULL, err);
+		if (rc == 0 && !s->stopped && known)
+			rc = learn_of_tape(s, &s->laid_over.answer, err);
+	} while (rc == 0 && !s->stopped && sweep_recorded_count(&s->runs.options.recorded) > known);
+	return rc;
+}
+
 /* As find_answer_twice. */
 static int find_laid_over_twice(
 	struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
 {
-	int rc;
+	int rc = run_laid_over(s, err);
 
-	s->laid_over.measure = s->asked;
-	rc = run_without(s, &(struct sweep_slot){.number = 1, .laid_over = true}, NULL, err);
 	return rc == 0 && !s->stopped ? run_again(s, true, ret_why, differences, err) : rc;
 }
 
@@ -513,30 +533,6 @@ static bool needs_all(const struct sweep *s)
 	       s->runs.options.recorded.made.count || s->runs.options.recorded.schedulers.count;
 }
 
-static void tell_of_tape(const struct sweep *s)
-{
-	const struct sweep_recorded *r = &s->runs.options.recorded;
-
-	if (r->made.count)
-		fprintf(stderr,
-			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
-			"recorded while it ran: the tape leaves them to the command from now on\n",
-			r->made.count);
-	for (size_t i = 0; i < r->schedulers.count; i++)
-		fprintf(stderr,
-			"kubetape sweep: the command binds pods of '%s' to nodes, and so does the tape, which was "
-			"recorded while a scheduler ran: the tape leaves that to the command from now on\n",
-			r->schedulers.items[i]);
-	for (size_t i = 0; i < r->ways.count; i++)
-		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
-			r->ways.items[i] + strlen("update="));
-	for (size_t i = 0; i < r->finalizers.count; i++)
-		fprintf(stderr,
-			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
-			"that to the command from now on\n",
-			r->finalizers.items[i]);
-}
-
 /* No run is laid over the tape. */
 static void do_without(struct sweep *s)
 {
@@ -560,7 +556,7 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	struct buf differences;
 	int rc;
 
-	tell_of_tape(s);
+	sweep_recorded_tell(&s->runs.options.recorded);
 	if (!needs_writes(s) && !all)
 		return 0;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);

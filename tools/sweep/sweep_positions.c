@@ -30,6 +30,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 
 #define EVERY_MIN   2
 #define STEPS_MAX   8   /* of an object in another's place */
+#define MADE_MAX    6   /* of one resource, while the program is down */
 #define REPLACE_MAX 500 /* events; what takes longer is no gap */
 
 /* ---- what to look for ---- */
@@ -185,6 +186,51 @@ static void find_around(const struct sweep_finding *f, size_t i)
 		find_replacement(f, i, first);
 	if (f->what->kinds[SWEEP_TERMINATION] && first < i && sweep_rows_life_end(f->all, first, i + 1) > i)
 		sweep_positions_add(f, SWEEP_TERMINATION, first, i);
+}
+
+/* Objects of one resource that the program was sent as new. */
+struct creations {
+	const char *resource; /* borrowed */
+	size_t count, last;
+};
+
+static struct creations *creations_of(struct creations *all, size_t *count, const char *resource)
+{
+	size_t i = 0;
+
+	while (i < *count && strcmp(all[i].resource, resource) != 0)
+		i++;
+	if (i == *count)
+		all[(*count)++] = (struct creations){.resource = resource};
+	return &all[i];
+}
+
+static void add_creation(const struct sweep_finding *f, size_t at)
+{
+	sweep_positions_add(f, SWEEP_DOWNTIME, at, at)->pattern = SWEEP_RESTART;
+}
+
+/* What is new when a program starts comes in one list with all that it knew: the first ones of each resource, and
+ * the last. */
+static void find_creations(const struct sweep_finding *f)
+{
+	const struct sweep_rows *rows = f->all;
+	struct creations *all = xcalloc(rows->count + 1, sizeof(*all)), *c;
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		if (rows->items[i].type != 'A' || !rows->items[i].reached)
+			continue;
+		c = creations_of(all, &count, rows->items[i].resource);
+		c->last = i;
+		if (++c->count < MADE_MAX)
+			add_creation(f, i);
+	}
+	for (c = all; c < all + count; c++) {
+		if (c->count >= MADE_MAX)
+			add_creation(f, c->last);
+	}
+	free(all);
 }
 
 /* From the one event to the other, or to what comes behind the last. */
@@ -371,6 +417,10 @@ int sweep_positions_find(
 		find_around(&f, i);
 	if (rc == 0 && what->kinds[SWEEP_CHANGES])
 		sweep_changes_find(&f);
+	if (rc == 0 && what->kinds[SWEEP_DOWNTIME])
+		sweep_changes_find_while_down(&f);
+	if (rc == 0 && what->creations_while_down)
+		find_creations(&f);
 	if (rc == 0 && what->kinds[SWEEP_STRETCH])
 		find_stretches(&f, found.every);
 	sweep_positions_order(&found);
@@ -453,8 +503,11 @@ char *sweep_position_name(const struct sweep_position *p)
 		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
 	if (p->kind == SWEEP_ALWAYS)
 		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
+	if (p->kind == SWEEP_DOWNTIME && p->what)
+		return xasprintf("%s of %s %s while the command is down", p->what, p->resource, p->object);
 	if (p->kind == SWEEP_DOWNTIME)
-		return xasprintf("deletion of %s %s while the command is down", p->resource, p->object);
+		return xasprintf("%s of %s %s while the command is down",
+			p->pattern == SWEEP_RESTART ? "creation" : "deletion", p->resource, p->object);
 	if (p->kind == SWEEP_STRETCH)
 		return xasprintf("stretch of %s", p->resource);
 	if (p->what)

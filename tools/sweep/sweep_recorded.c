@@ -4,6 +4,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What the tape showed of an object that was to be deleted, and what the program made of it. */
@@ -151,6 +152,33 @@ int sweep_recorded_await(
 	if (!r->awaited)
 		r->awaited = xasprintf("%s/awaited.txt", folder);
 	return write_awaited(r, err);
+}
+
+void sweep_recorded_tell(const struct sweep_recorded *r)
+{
+	if (r->made.count)
+		fprintf(stderr,
+			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
+			"recorded while it ran: the tape leaves them to the command from now on\n",
+			r->made.count);
+	for (size_t i = 0; i < r->schedulers.count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command binds pods of '%s' to nodes, and so does the tape, which was "
+			"recorded while a scheduler ran: the tape leaves that to the command from now on\n",
+			r->schedulers.items[i]);
+	for (size_t i = 0; i < r->ways.count; i++)
+		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
+			r->ways.items[i] + strlen("update="));
+	for (size_t i = 0; i < r->finalizers.count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
+			"that to the command from now on\n",
+			r->finalizers.items[i]);
+}
+
+size_t sweep_recorded_count(const struct sweep_recorded *r)
+{
+	return r->finalizers.count + r->made.count + r->deleted.count + r->ways.count + r->schedulers.count;
 }
 
 void sweep_recorded_release(struct sweep_recorded *r)

@@ -31,4 +31,10 @@ void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *
 int sweep_recorded_await(struct sweep_recorded *r, const struct sweep_recorded *other, const char *folder,
 	struct err *err) MUST_CHECK;
 
+/* All of it. */
+size_t sweep_recorded_count(const struct sweep_recorded *r);
+
+/* Says on stderr what the tape leaves to the command. */
+void sweep_recorded_tell(const struct sweep_recorded *r);
+
 #endif

@@ -15,6 +15,7 @@ static const char *const verdict_names[] = {
 	[SWEEP_CUT] = "wrong when cut",
 	[SWEEP_UNSEEN] = "unseen",
 	[SWEEP_MADE_AGAIN] = "made again",
+	[SWEEP_EXCHANGED] = "exchanged",
 	[SWEEP_NOT_REACHED] = "not reached",
 };
 
@@ -341,11 +342,12 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	size_t unsure = sweep_report_count(r, SWEEP_UNSURE), cut = sweep_report_count(r, SWEEP_CUT);
 	size_t unseen = sweep_report_count(r, SWEEP_UNSEEN);
 	size_t made_again = sweep_report_count(r, SWEEP_MADE_AGAIN);
+	size_t exchanged = sweep_report_count(r, SWEEP_EXCHANGED);
 
 	print_without(r, to);
 	print_findings(r, to);
 	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
-		wrong + fine + unsure + cut + unseen + made_again);
+		wrong + fine + unsure + cut + unseen + made_again + exchanged);
 	print_coverage(r, to);
 	print_missed(r, false, to);
 	print_missed(r, true, to);
@@ -361,6 +363,9 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 		fprintf(to,
 			"%zu hid something that nothing showed afterwards: only what answers to that is missing\n",
 			unseen);
+	if (exchanged)
+		fprintf(to, "%zu made it give out the same values to other objects, as others came first\n",
+			exchanged);
 	if (made_again)
 		print_made_again(r, made_again, to);
 	if (r->found > r->positions->count)
@@ -497,10 +502,11 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fputs("],\n", to);
 	fprintf(to,
 		"  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"made_again\": %zu, "
-		"\"not_reached\": %zu,\n  ",
+		"\"exchanged\": %zu, \"not_reached\": %zu,\n  ",
 		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
 		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_UNSEEN),
-		sweep_report_count(r, SWEEP_MADE_AGAIN), sweep_report_count(r, SWEEP_NOT_REACHED));
+		sweep_report_count(r, SWEEP_MADE_AGAIN), sweep_report_count(r, SWEEP_EXCHANGED),
+		sweep_report_count(r, SWEEP_NOT_REACHED));
 	json_text(to, "again", again);
 	free(again);
 	json_causes(to, r);

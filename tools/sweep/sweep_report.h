@@ -14,6 +14,7 @@ enum sweep_verdict {
 	SWEEP_CUT,        /* a harmless cut makes it go wrong as well */
 	SWEEP_UNSEEN,     /* only what nobody could have known is missing */
 	SWEEP_MADE_AGAIN, /* what it deleted for want of its owner in an older view it made again */
+	SWEEP_EXCHANGED,  /* the same values were given out, to others */
 	SWEEP_NOT_REACHED,
 };
 

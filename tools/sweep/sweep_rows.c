@@ -151,7 +151,7 @@ int sweep_rows_read(
 {
 	int rc = read_rows(s, what, ret, err);
 
-	if (rc == 0 && what->kinds[SWEEP_CHANGES])
+	if (rc == 0 && (what->kinds[SWEEP_CHANGES] || what->kinds[SWEEP_DOWNTIME]))
 		rc = sweep_changes_read(s, ret, err);
 	link_rows(ret);
 	return rc;

@@ -66,4 +66,7 @@ int sweep_changes_read(struct sql_session *s, struct sweep_rows *rows, struct er
 /* Adds each two and three successive changes of one object, one place for each sort. */
 void sweep_changes_find(const struct sweep_finding *f);
 
+/* Adds single changes that come while the program is down, one place for each sort. */
+void sweep_changes_find_while_down(const struct sweep_finding *f);
+
 #endif

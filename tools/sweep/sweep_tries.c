@@ -1,6 +1,7 @@
 /* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
 #include "tools/sweep/sweep_absent.h"
 #include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_exchange.h"
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/clock.h"
@@ -38,6 +39,7 @@ static int find_unobserved(struct sweep *s, struct err *err)
 	struct sql_session *session = NULL;
 	int rc = open_run(s, &first, &session, err);
 
+	s->search.creations_while_down = s->patterns >> SWEEP_RESTART & 1;
 	if (rc == 0)
 		rc = sweep_positions_find(session, &s->search, &s->positions, err);
 	for (size_t i = 0; i < s->positions.count; i++)
@@ -112,10 +114,10 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 {
 	if (p->kind == SWEEP_GIVEN)
 		return index ? NULL : "as given";
-	if (p->pattern != SWEEP_UNOBSERVED)
-		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (p->kind == SWEEP_DOWNTIME)
 		return index ? NULL : DOWN_WORDS;
+	if (p->pattern != SWEEP_UNOBSERVED)
+		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)
 		return index ? NULL : GAP_WORDS;
 	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;
@@ -229,6 +231,8 @@ int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct 
 	run = sweep_run_file(&s->runs, slot, "run");
 	rc = sweep_unseen_find(
 		s->runs.options.tape, run, ground, sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
+	if (rc == 0)
+		rc = sweep_exchange_find(s->runs.options.tape, run, ground, ret, err);
 	/* Who asks for this pattern wants to know of it. */
 	if (rc == 0 && !s->v->patterns)
 		rc = sweep_absent_find(s->runs.options.tape, run, slot->of->position, ground, ret, err);
@@ -254,9 +258,10 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 	const struct sweep_slot *slot, bool differs, bool is_other, const struct sweep_answer *answer)
 {
 	struct sweep_try *try = slot->of;
-	enum sweep_verdict right = answer->made_again.count ? SWEEP_MADE_AGAIN
-				   : answer->unseen.count   ? SWEEP_UNSEEN
-							    : SWEEP_FINE;
+	enum sweep_verdict right = answer->made_again.count  ? SWEEP_MADE_AGAIN
+				   : answer->unseen.count    ? SWEEP_UNSEEN
+				   : answer->exchanged.count ? SWEEP_EXCHANGED
+							     : SWEEP_FINE;
 	bool struck = answer->hits;
 
 	switch (slot->stage) {
@@ -287,7 +292,7 @@ static bool is_about_counts(enum sweep_pattern pattern)
 static bool is_nothing(enum sweep_verdict verdict)
 {
 	return verdict == SWEEP_FINE || verdict == SWEEP_UNSEEN || verdict == SWEEP_MADE_AGAIN ||
-	       verdict == SWEEP_NOT_REACHED;
+	       verdict == SWEEP_EXCHANGED || verdict == SWEEP_NOT_REACHED;
 }
 
 static char *tell_made_again(const struct sweep_answer *answer)
@@ -443,7 +448,7 @@ static int write_faults(
 	return rc;
 }
 
-/* What happened at a write is tried again at the program's own pace. */
+/* What happened at a write is tried again at the program's own pace. What is late must have time to come. */
 static int begin_try(
 	struct sweep *s, size_t at, struct sweep_try *try, enum sweep_stage stage, struct err *err)
 {
@@ -453,7 +458,7 @@ static int begin_try(
 	*slot = (struct sweep_slot){.of = try,
 		.stage = stage,
 		.laid_over = try->position->laid_over,
-		.quick = stage == SWEEP_FIRST && s->quick,
+		.quick = stage == SWEEP_FIRST && s->quick && try->position->pattern != SWEEP_SLOW,
 		.paced = stage != SWEEP_FIRST && sweep_is_of_run(try->position) && s->paced.number};
 	rc = write_faults(s, try, slot, err);
 	return rc ? rc : sweep_run_start(&s->runs, at, err);

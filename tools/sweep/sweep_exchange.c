@@ -1,0 +1,208 @@
+/* sweep_exchange.c: see sweep_exchange.h. */
+#include "tools/sweep/sweep_exchange.h"
+
+#include "schema/sql/session.h"
+#include "tools/sweep/sweep_content.h"
+
+#include <stdlib.h>
+
+/* A value that one of the two runs left in a field of an object. */
+struct given {
+	const struct sweep_effect *of; /* in the run with the fault */
+	char *field;                   /* of the list or map where the value is an item of it */
+	char *value;
+	bool with; /* the fault */
+};
+
+struct gifts {
+	struct given *items;
+	size_t count;
+	const struct sweep_effect *of; /* whose differences come */
+};
+
+static void add(struct gifts *to, struct slice field, struct slice value, bool with)
+{
+	if (!value.len)
+		return;
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items[to->count++] = (struct given){to->of, slice_dup(field), slice_dup(value), with};
+}
+
+/* An item of a list that has it in its name: "status.ingress[10.0.0.1]". */
+static struct slice field_of(const struct json_change *d)
+{
+	struct slice field = d->field;
+
+	if ((d->old_value.len && d->new_value.len) || !field.len || field.ptr[field.len - 1] != ']')
+		return field;
+	while (field.len && field.ptr[field.len - 1] != '[')
+		field.len--;
+	return field;
+}
+
+static bool on_difference(void *context, const struct json_change *d)
+{
+	struct gifts *to = context;
+
+	add(to, field_of(d), d->old_value, false);
+	add(to, field_of(d), d->new_value, true);
+	return false;
+}
+
+static const struct sweep_effect *effect_of(const struct sweep_answer *a, const char *key)
+{
+	for (size_t i = 0; i < a->effect_count; i++) {
+		if (strcmp(a->effects[i].key, key) == 0)
+			return &a->effects[i];
+	}
+	return NULL;
+}
+
+static void collect(const struct sweep_ground *ground, const struct sweep_answer *answer, struct gifts *ret)
+{
+	for (size_t i = 0; i < answer->effect_count; i++) {
+		const struct sweep_effect *sides[2] = {
+			effect_of(&ground->answer, answer->effects[i].key), &answer->effects[i]};
+
+		ret->of = sides[1];
+		if (sides[0])
+			(void)sweep_content_each(&ground->measure, sides, on_difference, ret);
+	}
+}
+
+/* How many objects of that resource have that text. */
+static size_t count_objects(const struct sweep_answer *a, const char *resource, const char *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->effect_count; i++)
+		n += strcmp(a->effects[i].resource, resource) == 0 && strstr(a->effects[i].content, value);
+	return n;
+}
+
+/* Whether another object has that value in that field, in the other run; it then is the only one. */
+static bool is_given(const struct sweep_ground *ground, const struct sweep_answer *answer,
+	const struct gifts *all, const struct given *g)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct given *o = &all->items[i];
+
+		others += o->with != g->with && o->of != g->of && strcmp(o->field, g->field) == 0 &&
+			  strcmp(o->of->resource, g->of->resource) == 0 && strcmp(o->value, g->value) == 0;
+	}
+	return others == 1 && strpbrk(g->value, "0123456789") &&
+	       count_objects(&ground->answer, g->of->resource, g->value) == 1 &&
+	       count_objects(answer, g->of->resource, g->value) == 1;
+}
+
+static bool are_given(const struct sweep_ground *ground, const struct sweep_answer *answer,
+	const struct gifts *all, const struct sweep_effect *of)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (all->items[i].of != of)
+			continue;
+		if (!is_given(ground, answer, all, &all->items[i]))
+			return false;
+		n++;
+	}
+	return n > 0;
+}
+
+/* ---- who had them on the way ---- */
+
+/* An object in the course of the run, by its UID, and the last of the values that it was given. */
+struct holder {
+	char *uid;
+	const struct given *has; /* NULL: none so far */
+};
+
+struct course {
+	const struct gifts *all;
+	struct holder *holders;
+	size_t count;
+	bool changes; /* one had another one before */
+};
+
+static const char writes_sql[] =
+	"SELECT resource || iif(apigroup = '', '', '.' || apigroup), coalesce(nullif(uid, ''),"
+	"  iif(json_valid(object), json_extract(object, '$.metadata.uid'), NULL), namespace || '/' || name, ''),"
+	" coalesce(object, body, '') FROM writes WHERE status BETWEEN 200 AND 299 AND verb <> 'delete'"
+	" AND coalesce(dry_run, 0) = 0 ORDER BY write";
+
+static struct holder *holder_of(struct course *c, struct slice uid)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (slice_is(uid, c->holders[i].uid))
+			return &c->holders[i];
+	}
+	c->holders = xrealloc(c->holders, (c->count + 1) * sizeof(*c->holders));
+	c->holders[c->count] = (struct holder){.uid = slice_dup(uid)};
+	return &c->holders[c->count++];
+}
+
+static int on_write(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct course *c = context;
+	struct holder *h = NULL;
+
+	(void)count;
+	(void)err;
+	for (size_t i = 0; i < c->all->count; i++) {
+		const struct given *g = &c->all->items[i];
+
+		if (!g->with || !slice_is(v[0].bytes, g->of->resource) ||
+			!memmem(v[2].bytes.ptr, v[2].bytes.len, g->value, strlen(g->value)))
+			continue;
+		h = h ? h : holder_of(c, v[1].bytes);
+		c->changes |= h->has && strcmp(h->has->value, g->value) != 0;
+		h->has = g;
+	}
+	return 0;
+}
+
+static int look_at_writes(const char *tape, const char *run, struct course *c, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_write, .context = c};
+	struct sql_session *s = NULL;
+	int rc = sql_session_open(tape, &s, err);
+
+	if (rc == 0)
+		rc = sql_session_add_run(s, run, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(writes_sql), &sink, err);
+	sql_session_close(s);
+	for (size_t i = 0; i < c->count; i++)
+		free(c->holders[i].uid);
+	free(c->holders);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+int sweep_exchange_find(const char *tape, const char *run, const struct sweep_ground *ground,
+	struct sweep_answer *answer, struct err *err)
+{
+	struct gifts all = {0};
+	struct course c = {.all = &all};
+	int rc = 0;
+
+	collect(ground, answer, &all);
+	for (size_t i = 0; i < answer->effect_count && all.count; i++) {
+		if (are_given(ground, answer, &all, &answer->effects[i]))
+			text_list_add(&answer->exchanged, answer->effects[i].key);
+	}
+	if (answer->exchanged.count)
+		rc = look_at_writes(tape, run, &c, err);
+	if (c.changes)
+		answer->exchanged.count = 0;
+	for (size_t i = 0; i < all.count; i++) {
+		free(all.items[i].field);
+		free(all.items[i].value);
+	}
+	free(all.items);
+	return rc;
+}
