@@ -411,6 +411,7 @@ static void sweep_release(struct sweep *s)
 	free(s->runs.folder);
 	free(s->runs.watches);
 	compare_rules_free(s->ignored);
+	text_list_release(&s->runs.options.made_up);
 	sweep_recorded_release(&s->runs.options.recorded);
 }
 

@@ -1,6 +1,7 @@
 """What differs from run to run by itself is no finding of `kubetape sweep`, however seldom it shows."""
 
 import os
+import subprocess
 import sys
 import unittest
 import unittest.mock
@@ -28,6 +29,17 @@ class SweepChanceTest(unittest.TestCase):
                 report = self.end(self.begin("--settle", "1s", "--at", "recreations", "--max", "1", "--write", policy, "-o", marker + ".sweep",
                     command=[sys.executable, BLIND, "mended", "seldom"]), 0)
                 self.assertEqual((report["unsteady"], report["fine"], os.path.exists(marker)), (["configmaps data.side"], 1, True))
+
+    def test_names_that_a_program_makes_up_are_one_name(self):
+        self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
+        both = [self.begin("--settle", "1s", "--at", "deletions", "-o", os.path.join(self.folder, kind),
+            command=[sys.executable, BLIND, kind, "drawn"]) for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertGreater(mended["fine"], 0)
+        found = next(gap for gap in report["gaps"] if gap["verdict"] == "wrong" and gap["object"] == "default/web-2")
+        self.assertEqual(found["differences"], ["configmaps default/web-2-* is left (without the gap: not)"])
+        again = subprocess.run(["sh", "-c", found["repeat"].replace("kubetape", test_sweep.KUBETAPE, 1)], capture_output=True, text=True, check=False)
+        self.assertEqual((again.returncode, again.stdout.splitlines()[1:]), (1, ["configmaps default/web-2-* is left (golden: not)"]), again.stderr)
 
 
 if __name__ == "__main__":

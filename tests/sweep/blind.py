@@ -19,6 +19,7 @@
     chance    one for each pod, with one of two values at random (no bug)
     seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
     pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
+    drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
@@ -220,6 +221,21 @@ class Pool(Blind):
         super().start()
 
 
+class Drawn(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.names = {}
+
+    def added(self, pod):
+        name = pod["metadata"]["name"]
+        self.names[name] = name + "-" + "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5))
+        self.create(self.names[name], pod=name)
+
+    def deleted(self, pod, tombstone):
+        if not (tombstone and self.buggy):
+            self.drop(self.names.pop(pod["metadata"]["name"]))
+
+
 class Finalizer(Owner):
     def added(self, pod):
         super().added(pod)
@@ -419,7 +435,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

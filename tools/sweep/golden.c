@@ -7,6 +7,7 @@
 #include "schema/run/run_reader.h"
 #include "tools/sweep/sweep.h"
 #include "tools/sweep/sweep_ignored.h"
+#include "tools/sweep/sweep_made_up.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,8 +94,8 @@ static int read_answer(const struct golden_options *g, const char *tape, const c
 	return sweep_answer_read(tape, run, &(struct sweep_asked){.ignored = g->ignored}, ret, err);
 }
 
-static int learn(const struct golden_options *g, const char *tape, const struct sweep_answer *golden,
-	struct sweep_measure *m, struct err *err)
+static int learn(const struct golden_options *g, const char *tape, struct sweep_answer *golden,
+	struct sweep_measure *m, struct text_list *made_up, struct err *err)
 {
 	int rc = 0;
 
@@ -104,6 +105,11 @@ static int learn(const struct golden_options *g, const char *tape, const struct 
 		rc = read_answer(g, tape, g->verdict.also.items[i], &other, err);
 		if (rc)
 			break;
+		sweep_made_up_apply(made_up, &other);
+		if (sweep_made_up_learn(made_up, golden, &other)) {
+			sweep_made_up_apply(made_up, golden);
+			sweep_made_up_apply(made_up, &other);
+		}
 		sweep_measure_learn(m, golden, &other);
 		sweep_answer_release(&other);
 	}
@@ -140,17 +146,20 @@ static int tell_left(const struct sweep_measure *m, const struct sweep_answer *g
 static int compare_left(const struct golden_options *g, const char *tape, const char *run, struct err *err)
 {
 	struct sweep_answer golden = {0}, now = {0};
+	struct text_list made_up = {0};
 	struct sweep_measure m = {.exit_code = strstr(g->compare, "exit") != NULL,
 		.writes = strstr(g->compare, "writes") != NULL,
 		.ignored = g->ignored};
 	int rc = read_answer(g, tape, g->path, &golden, err);
 
 	if (rc == 0)
-		rc = learn(g, tape, &golden, &m, err);
+		rc = learn(g, tape, &golden, &m, &made_up, err);
 	if (rc == 0)
 		rc = read_answer(g, tape, run, &now, err);
+	sweep_made_up_apply(&made_up, &now);
 	if (rc == 0)
 		rc = tell_left(&m, &golden, &now, err);
+	text_list_release(&made_up);
 	sweep_measure_release(&m);
 	sweep_answer_release(&golden);
 	sweep_answer_release(&now);

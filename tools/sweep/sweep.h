@@ -4,6 +4,7 @@
  *
  *     cmd_sweep.c         options, and the order of steps
  *     sweep_ground.c      without faults: the result, and whether it is always the same
+ *     sweep_first.c       whether the first of these runs is any use
  *     sweep_tries.c       with faults: which are tried, and the result of each
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
@@ -15,6 +16,7 @@
  *     sweep_answer.c      the result of a run, read from its run file
  *     sweep_compare.c     how two of them differ
  *     sweep_content.c     ... in what is left of an object, field by field
+ *     sweep_made_up.c     names that differ in every run
  *     sweep_unseen.c      what a program could not see
  *     sweep_absent.c      what it deleted because an older view lacked it, and made again
  *     sweep_exchange.c    what it gave out in another order

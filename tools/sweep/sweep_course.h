@@ -57,6 +57,8 @@ void sweep_stop(struct sweep *s);
 
 /* The command's results, whether always the same, even side by side. */
 int sweep_find_answer(struct sweep *s, struct err *err) MUST_CHECK;
+/* Whether the first run came to an end, and its probe to an answer. ERR_FAILED, ERR_USAGE. */
+int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
 /* Like it, with its writes overlaid, if a pattern needs that. */
 int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
 /* A run in lock-step, once it is known how long the tape is. */

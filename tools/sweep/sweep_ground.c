@@ -1,5 +1,6 @@
 /* sweep_ground.c: what the command comes to without faults. See sweep_course.h. */
 #include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_made_up.h"
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
@@ -90,10 +91,25 @@ static int learn_of_tape(struct sweep *s, const struct sweep_answer *answer, str
 	return may_await(s) ? sweep_recorded_await(r, &answer->recorded, s->runs.folder, err) : 0;
 }
 
+/* Whether it has shown that the program makes names up. */
+static bool learn_names(struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *answer)
+{
+	struct text_list *stems = &s->runs.options.made_up;
+
+	if (slot->quick || slot->paced ||
+		!sweep_made_up_learn(stems, &sweep_ground_of(s, slot->laid_over)->answer, answer))
+		return false;
+	sweep_made_up_apply(stems, &s->plain.answer);
+	sweep_made_up_apply(stems, &s->laid_over.answer);
+	sweep_made_up_apply(stems, answer);
+	return true;
+}
+
 /* Takes note of what differs by itself. In a run with less time of quiet, or in lock-step, it may be for that; and one
  * that lacks something teaches nothing. Returns whether it has shown anything new: then the lines that repeat findings
  * need it. */
-static bool learn(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+static bool learn(
+	struct sweep *s, const struct sweep_slot *slot, bool has_names, const struct sweep_answer *answer)
 {
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	size_t known = ground->measure.unsteady.count;
@@ -107,7 +123,7 @@ static bool learn(struct sweep *s, const struct sweep_slot *slot, const struct s
 		sweep_measure_learn_counts(&ground->measure, &ground->answer, answer);
 	}
 	sweep_measure_learn(&ground->measure, &ground->answer, answer);
-	if (ground->measure.unsteady.count == known)
+	if (ground->measure.unsteady.count == known && !has_names)
 		return false;
 	run = sweep_run_file(&s->runs, slot, "run");
 	(void)text_list_keep(&ground->measure.taught, run);
@@ -120,7 +136,7 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 {
 	const struct sweep_slot *slot = &s->runs.slot[at];
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
-	bool is_first = slot->number == 1 && !slot->paced, has_taught;
+	bool is_first = slot->number == 1 && !slot->paced, has_names, has_taught;
 	struct sweep_answer other, *answer = is_first ? &ground->answer : &other;
 	int rc = sweep_run_read(&s->runs, at, answer, err);
 
@@ -134,7 +150,8 @@ static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf 
 		return rc;
 	}
 	sweep_health_learn(&ground->answer.health, &answer->health);
-	has_taught = learn(s, slot, answer);
+	has_names = learn_names(s, slot, answer);
+	has_taught = learn(s, slot, has_names, answer);
 	if (compare_run(s, ground, slot, answer, differences)) {
 		seen->differ++;
 		seen->first |= at == 0;
@@ -192,54 +209,6 @@ static int run_full(struct sweep *s, const struct sweep_slot *first, struct buf 
 	}
 	rc = run_beside(s, slots, count, &seen, differences, err);
 	return rc ? rc : (int)seen.differ;
-}
-
-/* What sh says of a command that it cannot find or run. */
-static bool is_not_run(int64_t exit_code)
-{
-	return exit_code == 126 || exit_code == 127;
-}
-
-/* Without an answer of the probe no run would differ from another. */
-static int check_probe(const struct sweep *s, struct err *err)
-{
-	const struct sweep_answer *a = &s->plain.answer;
-
-	if (!s->v->probe || (a->probe && !is_not_run(a->probe_code)))
-		return 0;
-	if (!a->probe)
-		return err_set(err, ERR_FAILED,
-			"without any gap the probe is never asked: the command ends by itself, with exit code %lld, before it "
-			"is quiet at the tape's end; see '%s/without-1.log'",
-			(long long)a->exit_code, s->runs.folder);
-	return err_set(err, ERR_USAGE,
-		"the probe '%.200s' cannot be run: it ends with exit code %lld, as sh does", s->v->probe,
-		(long long)a->probe_code);
-}
-
-static void tell_of_early_end(const struct sweep *s)
-{
-	const struct sweep_answer *a = &s->plain.answer;
-
-	if (a->end == SWEEP_BY_ITSELF && a->exit_code && !a->delivered)
-		fprintf(stderr,
-			"kubetape sweep: without any gap the command ends by itself, with exit code %lld, before it is "
-			"sent any event; see '%s/without-1.log'\n",
-			(long long)a->exit_code, s->runs.folder);
-}
-
-static int check_first(const struct sweep *s, struct err *err)
-{
-	tell_of_early_end(s);
-	if (s->plain.answer.end != SWEEP_TIMEOUT)
-		return check_probe(s, err);
-	return err_set(err, ERR_FAILED,
-		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
-		(long long)(s->v->tried.timeout_ns / NS_PER_S),
-		s->plain.answer.watches
-			? "it goes on writing, or needs a longer --timeout (or a shorter tape: --until)"
-			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
-		s->runs.folder);
 }
 
 /* A pause may be a wait for the processor, too. */
@@ -399,7 +368,7 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 	int rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
 
 	if (rc == 0 && !s->stopped)
-		rc = check_first(s, err);
+		rc = sweep_check_first(s, err);
 	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);

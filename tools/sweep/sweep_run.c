@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
+#include "tools/sweep/sweep_made_up.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -283,6 +284,8 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 		.ignored = s->options.ignored};
 	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
+	if (rc == 0)
+		sweep_made_up_apply(&s->options.made_up, ret);
 	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)
 		rc = tell_failure(log, err);
 	free(run);

@@ -20,6 +20,7 @@ struct sweep_options {
 	int64_t lockstep_ns; /* 0: none */
 	struct text_list invariants;
 	const struct compare_rules *ignored; /* of sweep_ignored.h; NULL: none */
+	struct text_list made_up;            /* stems of sweep_made_up.h; owned */
 	const char *probe;                   /* NULL: none */
 	bool plain, kill, gc;
 };
