@@ -47,7 +47,7 @@
 
 enum sweep_pattern {
 	SWEEP_UNOBSERVED, /* changes pass while a watch is away */
-	SWEEP_RESTART,    /* it dies within a write, and starts again */
+	SWEEP_RESTART,    /* it dies within a write, or before an object comes, and starts again */
 	SWEEP_STALE,      /* it restarts, and one resource is older than what it had seen */
 	SWEEP_WRITES,     /* a write is refused, or done but answered with an error */
 	SWEEP_COALESCED,  /* changes come all at once, without a list */
@@ -136,7 +136,7 @@ struct sweep_search {
 /* "deletions,recreations,every:50". ERR_USAGE. */
 int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err) MUST_CHECK;
 
-/* Those of the pattern unobserved, the most telling first. `s` has the run without gaps. The caller releases.
+/* Those of the pattern unobserved, and objects that come while the program is down, the most telling first. `s` has the run without gaps. The caller releases.
  */
 int sweep_positions_find(struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret,
 	struct err *err) MUST_CHECK;

@@ -439,6 +439,14 @@ static int by_key(const void *left, const void *right)
 	return order ? order : strcmp(a->content, b->content);
 }
 
+void sweep_answer_sort(struct sweep_answer *a)
+{
+	if (a->effect_count)
+		qsort(a->effects, a->effect_count, sizeof(*a->effects), by_key);
+	if (a->count_count)
+		qsort(a->counts, a->count_count, sizeof(*a->counts), by_key);
+}
+
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
 {
 	const struct sql_sink facts = {.row = on_facts, .context = r};
@@ -484,8 +492,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 		answer.end = SWEEP_QUIET;
 	else if (rc == 0 && (!*r.ended_by || strcmp(r.ended_by, "failure") == 0))
 		rc = err_set(err, ERR_FAILED, "the replay of '%s' failed, or was killed", run);
-	if (answer.effect_count)
-		qsort(answer.effects, answer.effect_count, sizeof(*answer.effects), by_key);
+	sweep_answer_sort(&answer);
 	if (rc)
 		sweep_answer_release(&answer);
 	else

@@ -60,6 +60,9 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
 
+/* By key, and then by content, after keys have changed. */
+void sweep_answer_sort(struct sweep_answer *a);
+
 /* What to compare. */
 struct sweep_measure {
 	bool exit_code, writes;

@@ -164,9 +164,11 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-static int look_at_writes(const char *tape, const char *run, struct course *c, struct err *err)
+static int look_at_writes(
+	const char *tape, const char *run, const struct gifts *all, bool *ret_changes, struct err *err)
 {
-	const struct sql_sink sink = {.row = on_write, .context = c};
+	struct course c = {.all = all};
+	const struct sql_sink sink = {.row = on_write, .context = &c};
 	struct sql_session *s = NULL;
 	int rc = sql_session_open(tape, &s, err);
 
@@ -175,19 +177,20 @@ static int look_at_writes(const char *tape, const char *run, struct course *c, s
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(writes_sql), &sink, err);
 	sql_session_close(s);
-	for (size_t i = 0; i < c->count; i++)
-		free(c->holders[i].uid);
-	free(c->holders);
+	for (size_t i = 0; i < c.count; i++)
+		free(c.holders[i].uid);
+	free(c.holders);
+	*ret_changes = c.changes;
 	return rc;
 }
 
 /* ---- all of it ---- */
 
-int sweep_exchange_find(const char *tape, const char *run, const struct sweep_ground *ground,
-	struct sweep_answer *answer, struct err *err)
+int sweep_exchange_find(const char *tape, const char *without, const char *with,
+	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err)
 {
 	struct gifts all = {0};
-	struct course c = {.all = &all};
+	bool changes = false;
 	int rc = 0;
 
 	collect(ground, answer, &all);
@@ -196,8 +199,10 @@ int sweep_exchange_find(const char *tape, const char *run, const struct sweep_gr
 			text_list_add(&answer->exchanged, answer->effects[i].key);
 	}
 	if (answer->exchanged.count)
-		rc = look_at_writes(tape, run, &c, err);
-	if (c.changes)
+		rc = look_at_writes(tape, without, &all, &changes, err);
+	if (rc == 0 && answer->exchanged.count && !changes)
+		rc = look_at_writes(tape, with, &all, &changes, err);
+	if (changes)
 		answer->exchanged.count = 0;
 	for (size_t i = 0; i < all.count; i++) {
 		free(all.items[i].field);

@@ -9,8 +9,8 @@
 
 /* Adds to answer->exchanged the keys of effects that differ only in values that others of that resource have without the
  * fault, and the other way round, if they look given out: each has a digit and stands in one object in either run, and
- * in that run nobody was given another one of them instead. */
-int sweep_exchange_find(const char *tape, const char *run, const struct sweep_ground *ground,
-	struct sweep_answer *answer, struct err *err) MUST_CHECK;
+ * in neither run, `without` and `with`, was anybody given another one of them instead. */
+int sweep_exchange_find(const char *tape, const char *without, const char *with,
+	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err) MUST_CHECK;
 
 #endif

@@ -146,14 +146,6 @@ static void drop_name(char **content)
 	cJSON_Delete(tree);
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct sweep_effect *a = left, *b = right;
-	int order = strcmp(a->key, b->key);
-
-	return order ? order : strcmp(a->content, b->content);
-}
-
 /* Counts of what has one name now are one. */
 static void merge_counts(struct sweep_answer *a)
 {
@@ -201,9 +193,6 @@ void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 	}
 	if (!renamed)
 		return;
-	if (a->effect_count)
-		qsort(a->effects, a->effect_count, sizeof(*a->effects), by_key);
-	if (a->count_count)
-		qsort(a->counts, a->count_count, sizeof(*a->counts), by_key);
+	sweep_answer_sort(a);
 	merge_counts(a);
 }

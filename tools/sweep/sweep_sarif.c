@@ -30,7 +30,8 @@ static void put_rules(FILE *to)
 {
 	static const char *const texts[SWEEP_PATTERNS] = {
 		[SWEEP_UNOBSERVED] = "Changes pass while a watch is away",
-		[SWEEP_RESTART] = "The program dies within a write, and starts again",
+		[SWEEP_RESTART] =
+			"The program dies within a write, or before an object comes, and starts again",
 		[SWEEP_STALE] = "After a restart one resource is older than what the program had seen",
 		[SWEEP_WRITES] = "A write is refused, or done without that the program is told",
 		[SWEEP_COALESCED] = "Changes come all at once",
