@@ -33,7 +33,7 @@ struct settle {
 	/* Of lock-step. */
 	bool shut, warned;        /* the gate of the player */
 	uint64_t asked;           /* at the last look */
-	uint64_t shown;           /* when the gate was opened the last time */
+	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
 	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
@@ -83,7 +83,7 @@ void settle_sent(struct settle *s)
 	s->shut_ns = s->idle_ns = clock_mono_ns(&clock_system);
 }
 
-/* What clients are shown but by an event: in a list, after which they open a watch, or when a fault is over. */
+/* Counts what clients learn otherwise than from an event: from a list, after which they open a watch, and from a fault's end. */
 static uint64_t count_shown(const struct settle *s)
 {
 	return s->options.run->watches + s->options.run->kept_back;

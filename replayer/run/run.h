@@ -55,7 +55,7 @@ struct run {
 	int64_t begin_ns; /* monotonic */
 	int64_t wall_ns;  /* the same moment, Unix time */
 	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
-	uint64_t kept_back; /* faults that are over, after which watches were sent what had been kept back */
+	uint64_t kept_back; /* faults that kept events back until they were over */
 	uint64_t work;      /* of the writes, those of neither leases nor Events */
 	uint64_t asked;     /* requests for resources, but leases and Events, and for discovery */
 	struct {

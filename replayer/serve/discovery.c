@@ -78,35 +78,6 @@ static void answer_aggregated(struct api_call *call, const char *etag, struct sl
 	respond_bytes(call->x, &h, 200, body);
 }
 
-static void serve_aggregated(struct api_call *call, bool core)
-{
-	const struct slice any = {NULL, 0};
-	struct world *w = call->api->world;
-	const struct derived_from from = derived_from(call);
-	struct tape_document d = {0};
-	struct buf body;
-	struct err err;
-	bool recorded;
-	int rc = 0;
-
-	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	recorded = discovery_find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) &&
-		   d.http_status == 200;
-	if (!recorded) {
-		buf_clear(&body);
-		rc = derive_aggregated(&from, core, &body, &err);
-	}
-	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, !recorded, &body))
-		recorded = false;
-	if (rc == 0 && !recorded)
-		rc = buf_append(&body, "\n", 1, &err);
-	if (rc == 0)
-		answer_aggregated(call, recorded ? d.etag : NULL, buf_slice(&body));
-	else
-		exchange_abort(call->x, ABORT_FIN);
-	buf_release(&body);
-}
-
 /* A recorded body goes out byte for byte. */
 static void answer_document(struct api_call *call, const struct tape_document *d, struct slice body)
 {
@@ -334,23 +305,52 @@ static void serve_classic(struct api_call *call)
 	free(path);
 }
 
-static bool has_document(struct api_call *call, const char *path, const char *variant)
+/* If the tape has only the classic form, because its API server was older or because no client asked for the other one, it
+ * says more than the tape's events do. */
+static bool has_classic(struct api_call *call, bool core)
 {
 	struct tape_document d;
 	struct buf body;
 	bool has;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	has = discovery_find_document(call, path, variant, &d, &body) && d.http_status == 200;
+	has = discovery_find_document(call, core ? "/api" : "/apis", "", &d, &body) && d.http_status == 200;
 	buf_release(&body);
 	return has;
 }
 
-/* The tape's API server did not have the new form, or nobody asked for it: then the old one says more than the tape's
- * events do. */
-static bool is_classic_only(struct api_call *call, const char *path)
+static void serve_aggregated(struct api_call *call, bool core)
 {
-	return !has_document(call, path, "aggregated") && has_document(call, path, "");
+	const struct slice any = {NULL, 0};
+	struct world *w = call->api->world;
+	const struct derived_from from = derived_from(call);
+	struct tape_document d = {0};
+	struct buf body;
+	struct err err;
+	bool recorded;
+	int rc = 0;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	recorded = discovery_find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) &&
+		   d.http_status == 200;
+	if (!recorded && has_classic(call, core)) {
+		buf_release(&body);
+		serve_classic(call);
+		return;
+	}
+	if (!recorded) {
+		buf_clear(&body);
+		rc = derive_aggregated(&from, core, &body, &err);
+	}
+	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, !recorded, &body))
+		recorded = false;
+	if (rc == 0 && !recorded)
+		rc = buf_append(&body, "\n", 1, &err);
+	if (rc == 0)
+		answer_aggregated(call, recorded ? d.etag : NULL, buf_slice(&body));
+	else
+		exchange_abort(call->x, ABORT_FIN);
+	buf_release(&body);
 }
 
 void discovery_serve(struct api_call *call)
@@ -363,8 +363,6 @@ void discovery_serve(struct api_call *call)
 		serve_classic(call);
 	else if (aggregated < 0)
 		refuse_media_type(call);
-	else if (is_classic_only(call, core ? "/api" : "/apis"))
-		serve_classic(call);
 	else
 		serve_aggregated(call, core);
 }

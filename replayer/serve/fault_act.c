@@ -252,15 +252,14 @@ static void fault_act_begin(struct fault_act *a, const struct fault_firing *firi
 static void end(struct fault_act *a, const struct fault_firing *firing)
 {
 	const struct fault_rule *r = firing->rule;
+	bool stalls = r->what.act == FAULT_STALL || r->during.act == FAULT_STALL;
 
 	note_step(a, firing, "ends");
-	if (r->what.act == FAULT_STALL || r->during.act == FAULT_STALL) {
+	if (stalls) {
 		fault_act_spit_out(a, firing->episode);
 		server_thaw(a->server, fault_act_bit(firing->episode));
-		watches_each(a->watches, release_if_free, NULL);
-		a->run->kept_back++;
 	}
-	if (fault_keeps_frames_back(r->what.act)) {
+	if (stalls || fault_keeps_frames_back(r->what.act)) {
 		watches_each(a->watches, release_if_free, NULL);
 		a->run->kept_back++;
 	}

@@ -298,8 +298,7 @@ static void advance_deletion(struct collector *g, const struct object_ref *objec
 	bool is_written =
 		live_set_find(&c->written, slice_of(object->namespace), slice_of(object->name)) != NULL;
 
-	if (begin_write(g, object, VERB_UPDATE, &o) && is_written &&
-		json_tree_at(o.w.old, "metadata", "deletionTimestamp", NULL)) {
+	if (begin_write(g, object, VERB_UPDATE, &o) && is_written && write_is_asked_to_end(o.w.old)) {
 		if (write_has_finalizer(o.w.old, FINALIZER_ORPHAN))
 			orphan_all(g, &o);
 		else if (write_has_finalizer(o.w.old, FINALIZER_FOREGROUND))
@@ -337,8 +336,7 @@ static bool look_at(struct collector *g, const struct object_ref *object, bool i
 	struct owners_count owners;
 	bool is_lost = false;
 
-	if (begin_write(g, object, VERB_DELETE, &o) &&
-		!json_tree_at(o.w.old, "metadata", "deletionTimestamp", NULL)) {
+	if (begin_write(g, object, VERB_DELETE, &o) && !write_is_asked_to_end(o.w.old)) {
 		owners_find(g->api->world, &o.w, &owners);
 		is_lost = !owners.there && owners.gone + owners.waiting;
 		if (owners.there && owners.gone + owners.waiting)

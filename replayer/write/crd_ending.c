@@ -95,7 +95,7 @@ static void delete_one(struct crd_ending *e, struct collection *c, const struct 
 	struct own_write o;
 
 	own_write_begin(&o, e->api, c, VERB_DELETE, slice_of(object->namespace), slice_of(object->name));
-	if (o.w.old && !json_tree_at(o.w.old, "metadata", "deletionTimestamp", NULL))
+	if (o.w.old && !write_is_asked_to_end(o.w.old))
 		own_write_remove(&o, cJSON_CreateObject());
 	own_write_end(&o);
 }
@@ -139,7 +139,7 @@ static bool end_one(struct crd_ending *e, const char *name)
 	bool done;
 
 	own_write_begin(&o, e->api, crds, VERB_UPDATE, none, slice_of(name));
-	done = !json_tree_at(o.w.old, "metadata", "deletionTimestamp", NULL);
+	done = !write_is_asked_to_end(o.w.old);
 	if (!done && delete_instances(e, o.w.old) == 0) {
 		own_write_drop_finalizer(&o, FINALIZER_CRD);
 		done = true;

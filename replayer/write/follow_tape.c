@@ -56,18 +56,13 @@ static void copy_meta(const cJSON *from, cJSON *to, const char *name)
 	json_tree_set(json_tree_object(to, "metadata"), name, value ? cJSON_Duplicate(value, true) : NULL);
 }
 
-static bool is_asked_to_end(const cJSON *object)
-{
-	return json_tree_at(object, "metadata", "deletionTimestamp", NULL);
-}
-
 /* What the tape itself says is over it ends with an event of its own. */
 static int store_followed(struct write *w, cJSON *object, bool is_over)
 {
 	copy_meta(w->old, object, "resourceVersion");
 	copy_meta(w->old, object, "generation");
 	write_count_generation(w, object);
-	if (is_asked_to_end(object) && !is_asked_to_end(w->old))
+	if (write_is_asked_to_end(object) && !write_is_asked_to_end(w->old))
 		write_count_end(json_tree_object(object, "metadata"));
 	write_normalize(w, object);
 	if (json_tree_equal(w->old, object))
@@ -90,7 +85,7 @@ static void lay_under(struct write *w, cJSON *said)
 	bool is_over = write_is_over(w, said);
 	struct own_part part;
 
-	if (is_asked_to_end(said))
+	if (write_is_asked_to_end(said))
 		mark_ending(w);
 	own_part_read(w->part, w->old, said, &part);
 	own_part_lay_over(&part, w->old, said, type);
@@ -129,7 +124,7 @@ static cJSON *held(const struct write *w, const cJSON *last)
 		return NULL;
 	}
 	write_timestamp(now, 0);
-	if (!is_asked_to_end(object)) {
+	if (!write_is_asked_to_end(object)) {
 		json_tree_set_text(metadata, "deletionTimestamp", now);
 		write_count_end(metadata);
 	}
@@ -170,7 +165,8 @@ static bool replace_followed(struct write *w, cJSON *said)
 
 static bool wants_it_gone(const struct write *w, const struct change *c, bool same, const cJSON *said)
 {
-	return c->type == EVENT_DELETED || !same || is_asked_to_end(w->old) || is_asked_to_end(said);
+	return c->type == EVENT_DELETED || !same || write_is_asked_to_end(w->old) ||
+	       write_is_asked_to_end(said);
 }
 
 /* Returns whether the event is hidden for now. */

@@ -23,7 +23,10 @@ bool write_counts_generation(const struct write *w);
 /* Raises the generation, which is that of w->old, if the object asks for something else. */
 void write_count_generation(const struct write *w, cJSON *object);
 
-/* That an object is to end is a change of what is wanted, too, where such changes are counted. */
+/* Whether it has a deletionTimestamp. */
+bool write_is_asked_to_end(const cJSON *object);
+
+/* Raises the generation of an object that is asked to end, if it has one: this counts as a change of its spec. */
 void write_count_end(cJSON *metadata);
 
 #endif

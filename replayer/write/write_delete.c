@@ -51,11 +51,6 @@ static void mark(cJSON *object, int64_t grace_s)
 	write_count_end(metadata);
 }
 
-static bool is_marked(const cJSON *object)
-{
-	return json_tree_at(object, "metadata", "deletionTimestamp", NULL) != NULL;
-}
-
 static int64_t marked_grace(const cJSON *object)
 {
 	const cJSON *grace = json_tree_at(object, "metadata", "deletionGracePeriodSeconds", NULL);
@@ -135,7 +130,7 @@ static void ask_to_end(struct write *w, const cJSON *options, struct departure *
 	int64_t grace_s = grace_of(w, options);
 	bool is_asked = cJSON_IsNumber(json_tree_at(options, "gracePeriodSeconds", NULL));
 
-	if (!is_marked(w->old)) {
+	if (!write_is_asked_to_end(w->old)) {
 		mark(d->object, grace_s);
 		d->is_graceful = true;
 	} else if (marked_grace(w->old) > 0) {
@@ -203,7 +198,7 @@ int write_remove(struct write *w, const cJSON *options)
 		return keep_ending(w, d.object);
 	write_propagate(w, options, d.object);
 	write_end_crd(w, d.object);
-	if (is_held(w, d.object) && !is_marked(d.object))
+	if (is_held(w, d.object) && !write_is_asked_to_end(d.object))
 		mark_held(w, d.object);
 	if (is_held(w, d.object) || marked_grace(d.object) > 0)
 		return keep_ending(w, d.object);

@@ -199,8 +199,7 @@ static int read_version(void *context)
 /* Of what no program has written yet, only the tape can have asked for the end. */
 static void note_tapes_end(struct write *w)
 {
-	if (!w->old || !w->part || strcmp(w->part, OWN_PART_NONE) != 0 ||
-		!json_tree_at(w->old, "metadata", "deletionTimestamp", NULL))
+	if (!w->old || !w->part || strcmp(w->part, OWN_PART_NONE) != 0 || !write_is_asked_to_end(w->old))
 		return;
 	free(w->part);
 	w->part = own_part_end(OWN_PART_NONE);
@@ -334,9 +333,7 @@ static int displace_recorded(struct write *w, struct slice name)
 /* Whether this write asks an object to end that stays for a while: nobody will end it here. */
 static bool is_ending(const struct write *w, const cJSON *object)
 {
-	const cJSON *before = json_tree_at(w->old, "metadata", "deletionTimestamp", NULL);
-
-	return w->old && !before && json_tree_at(object, "metadata", "deletionTimestamp", NULL);
+	return w->old && !write_is_asked_to_end(w->old) && write_is_asked_to_end(object);
 }
 
 /* Whether the tape's object stays what it is, whatever an absorbed write asks of it. */

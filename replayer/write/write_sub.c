@@ -48,7 +48,7 @@ static int bind_pod(struct write *w, const cJSON *binding)
 	if (!*node)
 		return write_invalid(
 			w, "Binding", "FieldValueRequired", "target.name", "Required value: a node's name");
-	if (json_tree_at(w->old, "metadata", "deletionTimestamp", NULL))
+	if (write_is_asked_to_end(w->old))
 		return write_conflict(w, "pod %s is being deleted, cannot be assigned to a host", w->name);
 	if (*has)
 		return write_conflict(w, "pod %s is already assigned to node \"%s\"", w->name, has);

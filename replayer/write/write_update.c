@@ -114,6 +114,11 @@ void write_count_generation(const struct write *w, cJSON *object)
 	cJSON_Delete(after);
 }
 
+bool write_is_asked_to_end(const cJSON *object)
+{
+	return json_tree_at(object, "metadata", "deletionTimestamp", NULL);
+}
+
 void write_count_end(cJSON *metadata)
 {
 	const cJSON *generation = json_tree_at(metadata, "generation", NULL);

@@ -1,20 +1,43 @@
-"""What differs from run to run by itself is no finding of `kubetape sweep`, however seldom it shows."""
+"""What differs from run to run by itself, or by the order in which objects come, is no finding of `kubetape sweep`."""
 
 import os
-import subprocess
 import sys
 import unittest
 import unittest.mock
 
 import test_sweep
+import test_sweep_patterns
+from replays import Tape
 from test_sweep_patterns import BLIND
 
 TESTS_APART = True  # each takes long
 
 
+class Arriving(test_sweep.Story):
+    """And then there are more, of which one comes first by name."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        for name in ("late-1", "early-0"):
+            self.next(test_sweep.PODS, "ADDED", self.pod(name, 0, "Running", "node-1"))
+
+
+class Swapped(test_sweep.Story):
+    """Two pods stop, and each runs again on the other one's node."""
+
+    def __init__(self, names):
+        Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-%d" % n) for n, name in enumerate(names)])
+        for phase in ("Pending", "Running"):
+            for n, name in enumerate(names):
+                self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, phase, "node-%d" % (1 - n)))
+
+
 class SweepChanceTest(unittest.TestCase):
     setUp = test_sweep.SweepTest.setUp
-    arguments, begin, end = test_sweep.SweepTest.arguments, test_sweep.SweepTest.begin, test_sweep.SweepTest.end
+    arguments, begin, end, wrong = test_sweep.SweepTest.arguments, test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
+    try_both, repeat = test_sweep_patterns.SweepPatternsTest.try_both, test_sweep_patterns.SweepPatternsTest.repeat
 
     def test_what_is_one_of_two_by_chance_is_soon_known_to_be(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
@@ -38,8 +61,29 @@ class SweepChanceTest(unittest.TestCase):
         self.assertGreater(mended["fine"], 0)
         found = next(gap for gap in report["gaps"] if gap["verdict"] == "wrong" and gap["object"] == "default/web-2")
         self.assertEqual(found["differences"], ["configmaps default/web-2-* is left (without the gap: not)"])
-        again = subprocess.run(["sh", "-c", found["repeat"].replace("kubetape", test_sweep.KUBETAPE, 1)], capture_output=True, text=True, check=False)
+        again = self.repeat(found["repeat"])
         self.assertEqual((again.returncode, again.stdout.splitlines()[1:]), (1, ["configmaps default/web-2-* is left (golden: not)"]), again.stderr)
+
+    def test_finds_that_a_new_object_gets_the_address_of_another_at_the_start(self):
+        report = self.try_both("pool", "restart", story=Arriving)
+        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/early-0")
+        self.assertEqual((found["kind"], found["gap"]), ("downtime", "restart"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("configmaps default/early-0 is left with other content: data.address is", again.stdout)
+
+    def test_addresses_assigned_in_another_order_are_no_finding(self):
+        self.tape = Arriving(["web-0", "web-1"]).write(os.path.join(self.folder, "arriving.tape"))
+        report = self.end(self.begin("--settle", "1500ms", "--at", "every:4", command=[sys.executable, BLIND, "mended", "pool"]), 0)
+        self.assertEqual((report["wrong"], report["unsure"]), (0, 0))
+        self.assertGreater(report["exchanged"], 0)
+        self.assertEqual(report["exchanged"], sum(gap["verdict"] == "exchanged" for gap in report["gaps"]))
+
+    def test_two_objects_that_keep_each_others_new_value_are_a_finding(self):
+        self.tape = Swapped(["web-0", "web-1"]).write(os.path.join(self.folder, "swapped.tape"))
+        report = self.end(self.begin("--settle", "1500ms", "--at", "every:4", command=[sys.executable, test_sweep.CONTROLLER, "buggy", "moved"]), 1)
+        self.assertEqual(self.wrong(report)[0]["differences"], ['configmaps default/%s is left with other content: data.node is "node-%d" (without the gap: "node-%d")' % pod
+            for pod in (("web-0", 0, 1), ("web-1", 1, 0))])
 
 
 if __name__ == "__main__":

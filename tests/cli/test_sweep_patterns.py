@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import test_sweep
-from replays import CONFIGMAPS, NODES, Tape, obj
+from replays import CONFIGMAPS, NODES, obj
 
 TESTS_APART = True  # each takes long
 BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
@@ -90,27 +90,6 @@ class Growing(test_sweep.Story):
     def __init__(self, names):
         super().__init__(names)
         self.next(test_sweep.PODS, "ADDED", self.pod("late-0", 0, "Running", "node-1"))
-
-
-class Arriving(test_sweep.Story):
-    """And then there are more, of which one comes first by name."""
-
-    def __init__(self, names):
-        super().__init__(names)
-        for name in ("late-1", "early-0"):
-            self.next(test_sweep.PODS, "ADDED", self.pod(name, 0, "Running", "node-1"))
-
-
-class Swapped(test_sweep.Story):
-    """Two pods stop, and each runs again on the other one's node."""
-
-    def __init__(self, names):
-        Tape.__init__(self)
-        self.rv, self.at = 100, 0
-        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-%d" % n) for n, name in enumerate(names)])
-        for phase in ("Pending", "Running"):
-            for n, name in enumerate(names):
-                self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, phase, "node-%d" % (1 - n)))
 
 
 class Held(test_sweep.Story):
@@ -262,27 +241,6 @@ class SweepPatternsTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("configmaps default/web-1 is left", again.stdout)
-
-    def test_finds_that_who_is_new_at_the_start_gets_what_others_have(self):
-        report = self.try_both("pool", "restart", story=Arriving)
-        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/early-0")
-        self.assertEqual((found["kind"], found["gap"]), ("downtime", "restart"))
-        again = self.repeat(found["repeat"])
-        self.assertEqual(again.returncode, 1, again.stderr)
-        self.assertIn("configmaps default/early-0 is left with other content: data.address is", again.stdout)
-
-    def test_who_gets_which_of_what_is_given_out_in_order_is_no_finding(self):
-        self.tape = Arriving(["web-0", "web-1"]).write(os.path.join(self.folder, "arriving.tape"))
-        report = self.end(self.begin("--settle", "1500ms", "--at", "every:4", command=[sys.executable, BLIND, "mended", "pool"]), 0)
-        self.assertEqual((report["wrong"], report["unsure"]), (0, 0))
-        self.assertGreater(report["exchanged"], 0)
-        self.assertEqual(report["exchanged"], sum(gap["verdict"] == "exchanged" for gap in report["gaps"]))
-
-    def test_that_two_have_what_the_other_had_before_is_a_finding(self):
-        self.tape = Swapped(["web-0", "web-1"]).write(os.path.join(self.folder, "swapped.tape"))
-        report = self.end(self.begin("--settle", "1500ms", "--at", "every:4", command=[sys.executable, test_sweep.CONTROLLER, "buggy", "moved"]), 1)
-        self.assertEqual(self.wrong(report)[0]["differences"], ['configmaps default/%s is left with other content: data.node is "node-%d" (without the gap: "node-%d")' % pod
-            for pod in (("web-0", 0, 1), ("web-1", 1, 0))])
 
     def test_what_it_makes_again_for_lack_of_an_owner_in_an_older_list_is_a_finding_only_if_asked_for(self):
         self.tape = Growing(["web-0"]).write(os.path.join(self.folder, "growing.tape"))

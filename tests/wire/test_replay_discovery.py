@@ -84,7 +84,7 @@ class DiscoveryTest(Case):
         self.assertEqual(json.loads(self.ask(r, "/apis/example.com", "application/json")[2])["name"], "example.com")
         self.assertEqual(self.ask(r, "/apis/nothing.example.com", "application/json")[0], 404)
 
-    def test_who_would_like_the_aggregated_form_gets_the_classic_one_where_that_is_all_that_was_recorded(self):
+    def test_a_client_that_prefers_the_aggregated_form_gets_the_classic_one_if_only_that_was_recorded(self):
         group = {"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}], "preferredVersion": {"groupVersion": "apps/v1", "version": "v1"}}
         recorded = json.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]})
         r = self.replay(lists().document("/apis", recorded))

@@ -362,7 +362,7 @@ class CompactionTest(FaultCase):
         time.sleep(0.2)  # it must not go on, however long it is given
         self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "23")
 
-    def test_in_lock_step_the_tape_waits_for_whoever_has_listed_after_a_gap_or_was_sent_what_was_kept_back(self):
+    def test_in_lock_step_the_tape_waits_after_a_relist_and_after_a_burst(self):
         waited = {"rst,compact": "SELECT out_ns - time_ns FROM deliveries JOIN requests USING (request) WHERE deliveries.seq = 6",
             "burst": "SELECT max(out_ns) - min(out_ns) FROM deliveries WHERE seq IN (5, 6)"}
         for what, sql in waited.items():

@@ -130,7 +130,7 @@ class Changes(Following):
         self.step()
         self.assertEqual(self.get(POD)[1]["metadata"]["generation"], count + 1)
 
-    def test_that_the_tape_asks_it_to_end_raises_the_generation(self):
+    def test_an_end_asked_for_by_the_tape_raises_the_generation(self):
         ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
         self.begin((PODS, "MODIFIED", with_meta(pod(201, {"phase": "Running"}), **ending)), (PODS, "MODIFIED", with_meta(pod(202, {"phase": "Failed"}), **ending)))
         self.patch(POD, {"metadata": {"labels": {"l": "1"}}, "spec": {"activeDeadlineSeconds": 60}})

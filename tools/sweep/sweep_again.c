@@ -37,11 +37,11 @@ static bool has_failed(const cJSON *gaps, const struct sweep_try *t)
 
 	cJSON_ArrayForEach(gap, gaps)
 	{
-		if (!is_text(gap, "verdict", sweep_verdict_name(SWEEP_FINE)) &&
-			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_UNSEEN)) &&
-			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_MADE_AGAIN)) &&
-			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_EXCHANGED)) &&
-			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_NOT_REACHED)) && is_same(gap, t))
+		const cJSON *word = cJSON_GetObjectItemCaseSensitive(gap, "verdict");
+		int verdict = sweep_verdict_find(cJSON_GetStringValue(word));
+
+		if ((verdict < 0 || !sweep_verdict_is_harmless((enum sweep_verdict)verdict)) &&
+			is_same(gap, t))
 			return true;
 	}
 	return false;

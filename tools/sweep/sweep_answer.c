@@ -439,6 +439,21 @@ static int by_key(const void *left, const void *right)
 	return order ? order : strcmp(a->content, b->content);
 }
 
+const struct sweep_effect *sweep_effect_find(const struct sweep_effect *items, size_t count, const char *key)
+{
+	size_t first = 0, end = count;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (strcmp(items[middle].key, key) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < count && strcmp(items[first].key, key) == 0 ? &items[first] : NULL;
+}
+
 void sweep_answer_sort(struct sweep_answer *a)
 {
 	if (a->effect_count)

@@ -60,8 +60,11 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
 
-/* By key, and then by content, after keys have changed. */
+/* Sorts effects and counts by key, and then by content. */
 void sweep_answer_sort(struct sweep_answer *a);
+
+/* The first of that key among sorted ones; NULL: there is none. */
+const struct sweep_effect *sweep_effect_find(const struct sweep_effect *items, size_t count, const char *key);
 
 /* What to compare. */
 struct sweep_measure {
@@ -81,8 +84,8 @@ struct sweep_ground {
 	bool is_exact; /* its effects tell the very event that each answers to, as a run in lock-step does */
 };
 
-/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". What is missing,
- * and unseen, is none, nor is what was exchanged. */
+/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". Effects in
+ * with->unseen and with->exchanged are not compared. */
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to);
 

@@ -98,16 +98,13 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
+		bool excused = (order < 0 && text_list_has(&with->unseen, a->key)) ||
+			       (order == 0 && text_list_has(&with->exchanged, b->key));
 		struct content_difference d = {0};
-		bool differs = order || sweep_content_differs(m, a, b, &d);
+		bool differs = !excused && (order || sweep_content_differs(m, a, b, &d));
 
 		i += order <= 0;
 		k += order >= 0;
-		if ((order < 0 && text_list_has(&with->unseen, a->key)) ||
-			(order == 0 && text_list_has(&with->exchanged, b->key))) {
-			content_difference_release(&d);
-			continue;
-		}
 		n += differs;
 		if (differs && n <= KEYS_SHOWN)
 			tell_effect(to, order, order > 0 ? b->key : a->key, &d, than);
@@ -171,11 +168,7 @@ static void tell_count(
 /* NULL: never. */
 static const struct sweep_effect *count_of(const struct sweep_answer *a, const char *key)
 {
-	for (size_t i = 0; i < a->count_count; i++) {
-		if (strcmp(a->counts[i].key, key) == 0)
-			return &a->counts[i];
-	}
-	return NULL;
+	return sweep_effect_find(a->counts, a->count_count, key);
 }
 
 static int64_t excess(const struct sweep_effect *with, const struct sweep_effect *without)

@@ -20,7 +20,7 @@ struct gifts {
 	const struct sweep_effect *of; /* whose differences come */
 };
 
-static void add(struct gifts *to, struct slice field, struct slice value, bool with)
+static void gifts_add(struct gifts *to, struct slice field, struct slice value, bool with)
 {
 	if (!value.len)
 		return;
@@ -44,25 +44,19 @@ static bool on_difference(void *context, const struct json_change *d)
 {
 	struct gifts *to = context;
 
-	add(to, field_of(d), d->old_value, false);
-	add(to, field_of(d), d->new_value, true);
+	gifts_add(to, field_of(d), d->old_value, false);
+	gifts_add(to, field_of(d), d->new_value, true);
 	return false;
 }
 
-static const struct sweep_effect *effect_of(const struct sweep_answer *a, const char *key)
-{
-	for (size_t i = 0; i < a->effect_count; i++) {
-		if (strcmp(a->effects[i].key, key) == 0)
-			return &a->effects[i];
-	}
-	return NULL;
-}
-
-static void collect(const struct sweep_ground *ground, const struct sweep_answer *answer, struct gifts *ret)
+static void gifts_collect(
+	const struct sweep_ground *ground, const struct sweep_answer *answer, struct gifts *ret)
 {
 	for (size_t i = 0; i < answer->effect_count; i++) {
 		const struct sweep_effect *sides[2] = {
-			effect_of(&ground->answer, answer->effects[i].key), &answer->effects[i]};
+			sweep_effect_find(
+				ground->answer.effects, ground->answer.effect_count, answer->effects[i].key),
+			&answer->effects[i]};
 
 		ret->of = sides[1];
 		if (sides[0])
@@ -184,7 +178,7 @@ static int look_at_writes(
 	return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- both ---- */
 
 int sweep_exchange_find(const char *tape, const char *without, const char *with,
 	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err)
@@ -193,7 +187,7 @@ int sweep_exchange_find(const char *tape, const char *without, const char *with,
 	bool changes = false;
 	int rc = 0;
 
-	collect(ground, answer, &all);
+	gifts_collect(ground, answer, &all);
 	for (size_t i = 0; i < answer->effect_count && all.count; i++) {
 		if (are_given(ground, answer, &all, &answer->effects[i]))
 			text_list_add(&answer->exchanged, answer->effects[i].key);

@@ -9,13 +9,18 @@
 #define ENDING_MIN 5
 #define ALPHABET   "abcdefghijklmnopqrstuvwxyz0123456789"
 
-/* The length of what stands before the ending; 0: there is none, or it is no such name. */
+/* The length of the part before the random ending; 0: the key does not end like that. */
 static size_t stem_len(const char *key)
 {
 	const char *hyphen = strrchr(key, '-');
 	size_t len = hyphen ? strlen(hyphen + 1) : 0;
 
 	return len >= ENDING_MIN && strspn(hyphen + 1, ALPHABET) == len ? (size_t)(hyphen + 1 - key) : 0;
+}
+
+static bool is_stem(const char *stem, const char *key, size_t len)
+{
+	return strlen(stem) == len && strncmp(stem, key, len) == 0;
 }
 
 /* What names an object in the key of a count; NULL: it names none. */
@@ -38,7 +43,7 @@ struct stems {
 	bool others; /* there are keys without a stem */
 };
 
-static void add(struct stems *to, const char *key, int by)
+static void stems_add(struct stems *to, const char *key, int by)
 {
 	size_t len = stem_len(key), i = 0;
 
@@ -46,8 +51,7 @@ static void add(struct stems *to, const char *key, int by)
 		to->others = true;
 		return;
 	}
-	while (i < to->count &&
-		(strlen(to->items[i].text) != len || strncmp(to->items[i].text, key, len) != 0))
+	while (i < to->count && !is_stem(to->items[i].text, key, len))
 		i++;
 	if (i == to->count) {
 		to->items = xrealloc(to->items, (i + 1) * sizeof(*to->items));
@@ -56,36 +60,19 @@ static void add(struct stems *to, const char *key, int by)
 	to->items[i].balance += by;
 }
 
-static bool has_effect(const struct sweep_answer *a, const char *key)
+/* Adds the keys that only `a` has. */
+static void stems_collect(
+	struct stems *to, const struct sweep_answer *a, const struct sweep_answer *than, int by)
 {
 	for (size_t i = 0; i < a->effect_count; i++) {
-		if (strcmp(a->effects[i].key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool has_count(const struct sweep_answer *a, const char *key)
-{
-	for (size_t i = 0; i < a->count_count; i++) {
-		if (strcmp(a->counts[i].key, key) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Of those that only `a` has. */
-static void collect(struct stems *to, const struct sweep_answer *a, const struct sweep_answer *than, int by)
-{
-	for (size_t i = 0; i < a->effect_count; i++) {
-		if (!has_effect(than, a->effects[i].key))
-			add(to, a->effects[i].key, by);
+		if (!sweep_effect_find(than->effects, than->effect_count, a->effects[i].key))
+			stems_add(to, a->effects[i].key, by);
 	}
 	for (size_t i = 0; i < a->count_count; i++) {
 		const char *name = name_in_count(a->counts[i].key);
 
-		if (name && !has_count(than, a->counts[i].key))
-			add(to, name, by);
+		if (name && !sweep_effect_find(than->counts, than->count_count, a->counts[i].key))
+			stems_add(to, name, by);
 	}
 }
 
@@ -95,8 +82,8 @@ bool sweep_made_up_learn(
 	struct stems found = {0};
 	bool are_alike, grows = false;
 
-	collect(&found, one, other, 1);
-	collect(&found, other, one, -1);
+	stems_collect(&found, one, other, 1);
+	stems_collect(&found, other, one, -1);
 	are_alike = !found.others;
 	for (size_t i = 0; i < found.count; i++)
 		are_alike &= found.items[i].balance == 0;
@@ -115,7 +102,7 @@ static bool is_made_up(const struct text_list *stems, const char *key)
 	size_t len = stem_len(key);
 
 	for (size_t i = 0; len && i < stems->count; i++) {
-		if (strlen(stems->items[i]) == len && strncmp(stems->items[i], key, len) == 0)
+		if (is_stem(stems->items[i], key, len))
 			return true;
 	}
 	return false;

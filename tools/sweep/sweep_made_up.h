@@ -7,9 +7,9 @@
 
 #include "tools/sweep/sweep_answer.h"
 
-/* Adds the stems ("pods shop/web-") of which two runs without faults made as many names, but others, if all that only one of
- * them has are such names: behind the last hyphen they have five or more small letters and digits. Whether there are any;
- * sweep_made_up_apply is to be called for both then. */
+/* Compares two runs without faults. If each object that only one of them has left has a made-up name, and both have as
+ * many of each stem, adds the stems ("pods shop/web-"). A made-up name ends in a hyphen and five or more small letters and
+ * digits. Returns whether any stem is new; the caller then applies them to both answers. */
 bool sweep_made_up_learn(
 	struct text_list *stems, const struct sweep_answer *one, const struct sweep_answer *other);
 

@@ -135,15 +135,6 @@ static int find_name(const char *word, const char *const *names, int count)
 	return -1;
 }
 
-static int find_verdict(const char *word)
-{
-	for (int i = SWEEP_UNTRIED; word && i <= SWEEP_NOT_REACHED; i++) {
-		if (strcmp(word, sweep_verdict_name((enum sweep_verdict)i)) == 0)
-			return i;
-	}
-	return -1;
-}
-
 static char *lines_of(const cJSON *list)
 {
 	char *lines = NULL;
@@ -178,7 +169,8 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 	int kind = find_name(text_of(gap, "kind"), sweep_kind_names, SWEEP_KINDS);
 	const char *resource = text_of(gap, "resource");
 
-	if (pattern < 0 || kind < 0 || find_verdict(text_of(gap, "verdict")) < 0 || !text_of(gap, "gap"))
+	if (pattern < 0 || kind < 0 || sweep_verdict_find(text_of(gap, "verdict")) < 0 ||
+		!text_of(gap, "gap"))
 		return err_set(err, ERR_PROTOCOL,
 			"a fault of the report makes no sense: pattern '%s', kind '%s'",
 			text_of(gap, "pattern"), text_of(gap, "kind"));
@@ -204,7 +196,7 @@ static void take_findings(const cJSON *gap, const char *from, const char *to, st
 	const char *faults = text_of(gap, "faults"), *repeat = text_of(gap, "repeat");
 
 	try_release(t);
-	t->verdict = (enum sweep_verdict)find_verdict(text_of(gap, "verdict"));
+	t->verdict = (enum sweep_verdict)sweep_verdict_find(text_of(gap, "verdict"));
 	t->faults = sweep_move_text(faults ? faults : "", from, to);
 	t->repeat = repeat ? sweep_move_text(repeat, from, to) : NULL;
 	t->differences = lines_of(cJSON_GetObjectItemCaseSensitive(gap, "differences"));

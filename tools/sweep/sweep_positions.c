@@ -210,8 +210,8 @@ static void add_creation(const struct sweep_finding *f, size_t at)
 	sweep_positions_add(f, SWEEP_DOWNTIME, at, at)->pattern = SWEEP_RESTART;
 }
 
-/* What is new when a program starts comes in one list with all that it knew: the first ones of each resource, and
- * the last. */
+/* A program that starts gets new objects in one list with all that it knew. The places are the first new objects of each
+ * resource, and the last. */
 static void find_creations(const struct sweep_finding *f)
 {
 	const struct sweep_rows *rows = f->all;
@@ -503,11 +503,12 @@ char *sweep_position_name(const struct sweep_position *p)
 		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
 	if (p->kind == SWEEP_ALWAYS)
 		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
-	if (p->kind == SWEEP_DOWNTIME && p->what)
-		return xasprintf("%s of %s %s while the command is down", p->what, p->resource, p->object);
 	if (p->kind == SWEEP_DOWNTIME)
 		return xasprintf("%s of %s %s while the command is down",
-			p->pattern == SWEEP_RESTART ? "creation" : "deletion", p->resource, p->object);
+			p->what                       ? p->what
+			: p->pattern == SWEEP_RESTART ? "creation"
+						      : "deletion",
+			p->resource, p->object);
 	if (p->kind == SWEEP_STRETCH)
 		return xasprintf("stretch of %s", p->resource);
 	if (p->what)

@@ -24,6 +24,21 @@ const char *sweep_verdict_name(enum sweep_verdict verdict)
 	return verdict_names[verdict];
 }
 
+int sweep_verdict_find(const char *word)
+{
+	for (int i = SWEEP_UNTRIED; word && i <= SWEEP_NOT_REACHED; i++) {
+		if (strcmp(word, verdict_names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+bool sweep_verdict_is_harmless(enum sweep_verdict verdict)
+{
+	return verdict == SWEEP_FINE || verdict == SWEEP_UNSEEN || verdict == SWEEP_MADE_AGAIN ||
+	       verdict == SWEEP_EXCHANGED || verdict == SWEEP_NOT_REACHED;
+}
+
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict)
 {
 	size_t n = 0;

@@ -62,6 +62,10 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
 #define SWEEP_LEFT_OUT "with '--write overlay' the command is not deterministic, or comes to no end"
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);
 const char *sweep_verdict_name(enum sweep_verdict verdict);
+/* The one of that name; -1: none. `word` may be NULL. */
+int sweep_verdict_find(const char *word);
+/* Neither a finding nor something that looks like one. */
+bool sweep_verdict_is_harmless(enum sweep_verdict verdict);
 
 /* Findings that differ from the right answer in the same way, in whatever objects. */
 struct sweep_cause {

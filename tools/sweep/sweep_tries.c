@@ -292,12 +292,6 @@ static bool is_about_counts(enum sweep_pattern pattern)
 	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
 }
 
-static bool is_nothing(enum sweep_verdict verdict)
-{
-	return verdict == SWEEP_FINE || verdict == SWEEP_UNSEEN || verdict == SWEEP_MADE_AGAIN ||
-	       verdict == SWEEP_EXCHANGED || verdict == SWEEP_NOT_REACHED;
-}
-
 static char *tell_made_again(const struct sweep_answer *answer)
 {
 	struct buf text;
@@ -424,7 +418,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		keep_run(s, slot, differences, is_other, only_here);
 	else
 		sweep_run_remove(&s->runs, slot);
-	if (is_nothing(try->verdict))
+	if (sweep_verdict_is_harmless(try->verdict))
 		forget_try(s, try);
 	if (try->verdict == SWEEP_MADE_AGAIN)
 		try->differences = tell_made_again(&answer);

@@ -64,16 +64,9 @@ static int was_seen(
 	return rc;
 }
 
-static int compare_key(const void *key, const void *effect)
-{
-	return strcmp(key, ((const struct sweep_effect *)effect)->key);
-}
-
-/* Effects are sorted by their keys. */
 static bool lacks(const struct sweep_answer *a, const char *key)
 {
-	return !a->effect_count ||
-	       !bsearch(key, a->effects, a->effect_count, sizeof(*a->effects), compare_key);
+	return !sweep_effect_find(a->effects, a->effect_count, key);
 }
 
 static bool lacks_any(const struct sweep_ground *ground, const struct sweep_answer *answer)
