@@ -355,6 +355,24 @@ static bool is_command_awake(void *context)
 	return pid && process_tree_is_awake(pid);
 }
 
+static bool is_owed(void *context)
+{
+	return upkeep_is_owed(((struct replayer *)context)->upkeep);
+}
+
+static void show_all(void *context)
+{
+	const struct replayer *r = context;
+
+	if (r->faults.act)
+		fault_act_yield(r->faults.act);
+}
+
+static void give_up(void *context)
+{
+	upkeep_give_up(((struct replayer *)context)->upkeep);
+}
+
 static void open_settle(struct replayer *r)
 {
 	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
@@ -367,6 +385,9 @@ static void open_settle(struct replayer *r)
 		.quiet = replayer_on_quiet,
 		.moment = r->options->probe ? replayer_on_moment : NULL,
 		.is_asking = replayer_is_probing,
+		.is_owed = is_owed,
+		.show_all = show_all,
+		.give_up = give_up,
 		.context = r};
 
 	r->delivery.settle = r->settle = settle_open(&r->loop, &options);

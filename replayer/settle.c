@@ -62,17 +62,21 @@ static bool note_asked(struct settle *s)
 	return asked;
 }
 
+/* For which a client that is not done may rest. */
+static int64_t longest_rest(const struct settle *s)
+{
+	return s->options.quiet_ns > UNFINISHED_MAX ? s->options.quiet_ns : UNFINISHED_MAX;
+}
+
 /* Whether a client is expected to send another request, has not sent it yet, and may still do so. After a fault it may rest
  * for longer than UNFINISHED_MAX before it tries again. A run that takes longer to count as quiet waits for that as well. */
 static bool is_unfinished(const struct settle *s, int64_t now_ns)
 {
-	int64_t quiet_ns = s->options.quiet_ns,
-		most_ns = quiet_ns > UNFINISHED_MAX ? quiet_ns : UNFINISHED_MAX;
 	const struct run *run = s->options.run;
 
 	return (run->unfinished.ns && run->asked == run->unfinished.asked &&
 		       now_ns - run->unfinished.ns < UNFINISHED_MAX) ||
-	       (run->struck.ns && now_ns - run->struck.ns < most_ns);
+	       (run->struck.ns && now_ns - run->struck.ns < longest_rest(s));
 }
 
 void settle_sent(struct settle *s)
@@ -89,11 +93,16 @@ static uint64_t count_shown(const struct settle *s)
 	return s->options.run->watches + s->options.run->kept_back;
 }
 
+static bool is_owed(const struct settle *s)
+{
+	return s->options.is_owed && s->options.is_owed(s->options.context);
+}
+
 static bool is_shut(void *settle)
 {
 	struct settle *s = settle;
 
-	if (!s->shut && s->shown != count_shown(s))
+	if (!s->shut && (s->shown != count_shown(s) || is_owed(s)))
 		settle_sent(s);
 	return s->shut;
 }
@@ -134,6 +143,19 @@ static void shut_before_start(struct settle *s, int64_t now_ns)
 	s->shut_ns = s->idle_ns = s->told_ns = now_ns;
 }
 
+/* Whether the clients, who are idle, may still do what the tape waits for. */
+static bool waits_for_owed(struct settle *s, int64_t now_ns)
+{
+	if (!is_owed(s))
+		return false;
+	if (now_ns - s->idle_ns >= longest_rest(s) || now_ns - s->shut_ns >= STEP_MAX) {
+		s->options.give_up(s->options.context);
+		return false;
+	}
+	s->options.show_all(s->options.context);
+	return true;
+}
+
 /* In lock-step. The moment that ends a step is told once, and somebody may ask for a while then. */
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
@@ -144,6 +166,8 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 	if (now_ns - s->shut_ns >= STEP_MAX)
 		warn_once(s);
 	else if (now_ns - s->idle_ns < s->options.step_ns)
+		return;
+	if (waits_for_owed(s, now_ns))
 		return;
 	if (s->told_ns < s->shut_ns)
 		tell_of_moment(s, now_ns);

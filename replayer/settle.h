@@ -15,6 +15,8 @@
  * they are. After a write that failed, and
  * after discovery, a further request is expected: the clock waits for it, for up to 1.5 s. After a write that a fault
  * refused or left unanswered it waits until that object is asked for again, for up to 1.5 s or the time that counts as quiet.
+ * While an object of the tape waits for a name that a program has not let go of, what keeps events from clients ends, and
+ * the clock waits for the name, or until they have been quiet for that time.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
@@ -42,6 +44,11 @@ struct settle_options {
 	 * NULL. In lock-step the clock continues when `is_asking` says no. */
 	void (*moment)(void *context);
 	bool (*is_asking)(void *context);
+	/* In lock-step: whether a program is to do something before the tape can go on; nothing is to be kept from it; it
+	 * does not do it. All may be NULL. */
+	bool (*is_owed)(void *context);
+	void (*show_all)(void *context);
+	void (*give_up)(void *context);
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);

@@ -229,6 +229,28 @@ void faults_settle(struct faults *f, const struct fault_now *now)
 	fault_await_begin(f, now);
 }
 
+/* Until the tape has come to some place. */
+static bool waits_for_tape(const struct faults *f, const struct episode *e)
+{
+	int act = f->file.rules[e->rule].what.act;
+
+	return e->state == EPISODE_ACTIVE && (fault_ends_streams(act) || fault_keeps_frames_back(act)) &&
+	       (e->events_left || e->end_tape_ns != FAULT_FOREVER);
+}
+
+void faults_yield(struct faults *f, const struct fault_now *now)
+{
+	for (size_t i = 0; i < f->episode_count; i++) {
+		struct episode *e = &f->episodes[i];
+
+		if (!waits_for_tape(f, e))
+			continue;
+		e->events_left = 0;
+		end_episode(f, e, now);
+	}
+	faults_settle(f, now);
+}
+
 bool fault_length_is_per_event(const struct fault_rule *r)
 {
 	return (r->when.trigger == FAULT_AT_EVENT || r->when.trigger == FAULT_AT_WRITE) &&

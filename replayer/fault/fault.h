@@ -81,6 +81,8 @@ void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono
 
 /* Ends faults that are over by `now`, and nothing else. */
 void faults_settle(struct faults *f, const struct fault_now *now);
+/* The tape waits for a program: what keeps events from watches until the tape has gone on is over. */
+void faults_yield(struct faults *f, const struct fault_now *now);
 /* Whether the replay's clock has to wait for watches to come back. */
 bool faults_is_holding(const struct faults *f, const struct fault_now *now);
 

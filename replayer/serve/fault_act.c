@@ -382,6 +382,16 @@ static void fault_act_tick(void *context)
 	try_waiting(a);
 }
 
+void fault_act_yield(struct fault_act *a)
+{
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	faults_yield(a->faults, &now);
+	drain(a);
+	try_waiting(a);
+}
+
 static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 {
 	const struct fault_act *a = context;

@@ -32,6 +32,9 @@ const struct faults *fault_act_faults(const struct fault_act *a);
 /* The world has jumped ahead: recorded gaps that began and were over on the way do not happen. */
 void fault_act_jump(struct fault_act *a, const struct tape *t);
 
+/* The tape waits for a program, which therefore is to see all that has happened. */
+void fault_act_yield(struct fault_act *a);
+
 /* Whose listener refuses; before it accepts. */
 void fault_act_serve(struct fault_act *a, struct server *server);
 

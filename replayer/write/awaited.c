@@ -2,6 +2,7 @@
 #include "replayer/write/awaited.h"
 
 #include "replayer/write/awaited_binding.h"
+#include "replayer/write/awaited_dependents.h"
 #include "replayer/write/awaited_fields.h"
 #include "replayer/write/follow_tape.h"
 #include "schema/base/json_scan.h"
@@ -40,6 +41,7 @@ struct awaited {
 	struct text_map by_key;
 	struct awaited_fields fields;
 	struct awaited_binding binding;
+	struct awaited_dependents dependents;
 	struct catching_up *waiting;
 	size_t waiting_count, waiting_cap;
 };
@@ -241,6 +243,7 @@ void awaited_free(struct awaited *a)
 	text_map_release(&a->by_key);
 	awaited_fields_release(&a->fields);
 	awaited_binding_release(&a->binding);
+	awaited_dependents_release(&a->dependents);
 	free(a->waiting);
 	free(a->names);
 	free(a);
@@ -252,8 +255,10 @@ static void note_event(struct awaited *a, struct life *l, const struct collectio
 {
 	l->last_seq = c->seq;
 	l->is_over |= c->type == EVENT_DELETED;
-	if (!l->is_made)
-		world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
+	if (l->is_made)
+		return;
+	world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
+	awaited_dependents_await(&a->dependents, l->uid);
 }
 
 void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c)
@@ -263,6 +268,7 @@ void awaited_before(struct awaited *a, struct api *api, const struct collection 
 	if (l) {
 		note_event(a, l, in, c);
 	} else if (a) {
+		awaited_dependents_before(&a->dependents, a->world, in, c);
 		awaited_fields_before(&a->fields, api, in, c);
 		awaited_binding_before(&a->binding, api, in, c);
 	}
@@ -282,7 +288,8 @@ bool awaited_is_aside(
 	struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
 	const struct life *l = life_at(n, c);
 
-	if (a && awaited_binding_holds(&a->binding, in, c, shown))
+	if (a && (awaited_binding_holds(&a->binding, in, c, shown) ||
+			 awaited_dependents_has(&a->dependents, in, c)))
 		return true;
 	return l && (!has_uid(shown, l->uid) || (n->deletes && is_ending(c)));
 }
@@ -339,6 +346,7 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 		if (l->is_made || !has_uid(c->object, l->uid))
 			continue;
 		l->is_made = true;
+		awaited_dependents_made(&a->dependents, l->uid);
 		if (l->last_seq && !l->is_over)
 			catch_up_later(a, in, c, l->last_seq);
 	}
@@ -346,7 +354,7 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 
 bool awaited_is_busy(const struct awaited *a)
 {
-	return a && a->waiting_count > 0;
+	return a && (a->waiting_count > 0 || a->dependents.due_count > 0);
 }
 
 void awaited_work(struct awaited *a, struct api *api)
@@ -358,6 +366,8 @@ void awaited_work(struct awaited *a, struct api *api)
 			slice_of(w->name), w->seq);
 		catching_up_release(w);
 	}
-	if (a)
-		a->waiting_count = 0;
+	if (!a)
+		return;
+	a->waiting_count = 0;
+	awaited_dependents_work(&a->dependents, api);
 }

@@ -1,17 +1,14 @@
 /* held_names.c: see held_names.h. */
 #include "replayer/write/held_names.h"
 
-#include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
-#include "schema/base/log.h"
-
 #include <stdlib.h>
 
 struct held_name {
 	uint32_t resource;
 	char *namespace, *name;
 	uint64_t seq; /* the last event of the hidden object */
-	bool is_free;
+	bool is_free, is_given_up;
 };
 
 struct held_names {
@@ -108,40 +105,19 @@ bool held_names_is_busy(const struct held_names *h)
 	return h->free_count > 0;
 }
 
-static void show(struct own_write *o, struct world *world, uint64_t seq)
+bool held_names_is_owed(const struct held_names *h)
 {
-	struct slice text;
-	cJSON *object = NULL;
-	struct err err;
-	int rc = world_object(world, seq, &text, &err);
-
-	if (rc == 0)
-		rc = json_tree_parse(text, &object, &err);
-	if (rc) {
-		log_warn("%s", err.text);
-		return;
+	for (size_t i = 0; i < h->count; i++) {
+		if (!h->names[i].is_free && !h->names[i].is_given_up)
+			return true;
 	}
-	o->w.tape_seq = seq;
-	o->w.is_late = true;
-	o->w.managed = true;
-	free(o->w.part);
-	o->w.part = xstrdup(OWN_PART_NONE);
-	if (write_store(&o->w, EVENT_ADDED, object))
-		log_warn("%s of %s is not shown: %s", o->w.name, o->w.c->resource.resource, o->w.st.message);
-	cJSON_Delete(object);
+	return false;
 }
 
-/* Unless a program has been faster, or the replay has gone back to before it. */
-static void show_if_free(struct held_names *h, const struct held_name *n)
+void held_names_give_up(struct held_names *h)
 {
-	struct world *world = h->api->world;
-	struct own_write o;
-
-	own_write_begin(&o, h->api, world_collection(world, n->resource), VERB_CREATE, slice_of(n->namespace),
-		slice_of(n->name));
-	if (!o.w.old && n->seq <= world->seq)
-		show(&o, world, n->seq);
-	own_write_end(&o);
+	for (size_t i = 0; i < h->count; i++)
+		h->names[i].is_given_up = true;
 }
 
 void held_names_work(struct held_names *h)
@@ -156,7 +132,7 @@ void held_names_work(struct held_names *h)
 			continue;
 		}
 		n = take(h, i);
-		show_if_free(h, &n);
+		own_write_show(h->api, n.resource, slice_of(n.namespace), slice_of(n.name), n.seq);
 		held_name_release(&n);
 	}
 }

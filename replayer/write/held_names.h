@@ -28,4 +28,9 @@ void held_names_work(struct held_names *h);
 /* Whether there is pending work. */
 bool held_names_is_busy(const struct held_names *h);
 
+/* Whether a name is held that the tape is to wait for: what comes next on it may follow from the hidden object. */
+bool held_names_is_owed(const struct held_names *h);
+/* Nobody waits for those any longer. */
+void held_names_give_up(struct held_names *h);
+
 #endif

@@ -1,7 +1,10 @@
 /* own_write.c: see own_write.h. */
 #include "replayer/write/own_write.h"
 
+#include "replayer/write/own_part.h"
 #include "schema/base/log.h"
+
+#include <stdlib.h>
 
 void own_write_begin(struct own_write *o, struct api *api, struct collection *c, enum verb verb,
 	struct slice namespace, struct slice name)
@@ -59,6 +62,40 @@ void own_write_drop_finalizer(struct own_write *o, const char *name)
 
 	write_drop_finalizer(object, name);
 	own_write_replace(o, object);
+}
+
+static void show(struct own_write *o, uint64_t seq)
+{
+	struct slice text;
+	cJSON *object = NULL;
+	struct err err;
+	int rc = world_object(o->call.api->world, seq, &text, &err);
+
+	if (rc == 0)
+		rc = json_tree_parse(text, &object, &err);
+	if (rc) {
+		log_warn("%s", err.text);
+		return;
+	}
+	o->w.tape_seq = seq;
+	o->w.is_late = true;
+	o->w.managed = true;
+	free(o->w.part);
+	o->w.part = xstrdup(OWN_PART_NONE);
+	if (write_store(&o->w, EVENT_ADDED, object))
+		log_warn("%s of %s is not shown: %s", o->w.name, o->w.c->resource.resource, o->w.st.message);
+	cJSON_Delete(object);
+}
+
+void own_write_show(
+	struct api *api, uint32_t resource, struct slice namespace, struct slice name, uint64_t seq)
+{
+	struct own_write o;
+
+	own_write_begin(&o, api, world_collection(api->world, resource), VERB_CREATE, namespace, name);
+	if (!o.w.old && seq <= api->world->seq)
+		show(&o, seq);
+	own_write_end(&o);
 }
 
 void own_write_adopt(struct api *api, const struct collection *in, const struct change *c, const char *part)

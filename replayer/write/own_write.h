@@ -28,6 +28,11 @@ void own_write_remove(struct own_write *o, cJSON *options);
 /* Puts this in the place of the object at hand; taken over. Without its last finalizer an object that is ending is gone. */
 void own_write_replace(struct own_write *o, cJSON *object);
 
+/* Shows an object of the tape that was hidden, as that event has it; unless a program has been faster with its name, or the
+ * replay has gone back to before it. */
+void own_write_show(
+	struct api *api, uint32_t resource, struct slice namespace, struct slice name, uint64_t seq);
+
 /* The object at hand without that finalizer. */
 void own_write_drop_finalizer(struct own_write *o, const char *name);
 

@@ -175,6 +175,16 @@ void upkeep_followed(struct upkeep *u, struct collection *in, struct change *c, 
 	player_hand_on(u->player, in, c, number);
 }
 
+bool upkeep_is_owed(const struct upkeep *u)
+{
+	return held_names_is_owed(u->held);
+}
+
+void upkeep_give_up(struct upkeep *u)
+{
+	held_names_give_up(u->held);
+}
+
 /* ---- what has come to an end ---- */
 
 static cJSON *options_at_once(const char *uid)

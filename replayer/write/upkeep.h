@@ -33,4 +33,10 @@ void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct ch
  * event would have been. Its pods end, and its dependents are deleted, when the tape says so. */
 void upkeep_followed(struct upkeep *u, struct collection *in, struct change *c, uint64_t number);
 
+/* Whether an object of the tape is hidden until a program lets its name go (held_names.h), and the tape is to wait for
+ * that. */
+bool upkeep_is_owed(const struct upkeep *u);
+/* The program does not: the tape goes on. */
+void upkeep_give_up(struct upkeep *u);
+
 #endif

@@ -592,13 +592,13 @@ class Awaited(Following):
         self.step(2)
         self.assertEqual(self.new_pod(), ("n1", "Running"))
 
-    def test_its_dependents_on_the_tape_have_an_owner_that_is_to_come(self):
+    def test_what_was_there_before_is_shown_with_an_owner_that_is_to_come(self):
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "new", "uid": "uid-new"}
-        self.begin((CONFIGMAPS, "ADDED", self.said(201, "1")), (PODS, "ADDED", with_meta(obj(PODS, "of-new", 202, spec={"containers": []}), ownerReferences=[owner])),
+        self.begin((CONFIGMAPS, "ADDED", self.said(201, "1")), (PODS, "MODIFIED", with_meta(pod(202, {}), ownerReferences=[owner])),
             options=("--await", "configmaps", "--gc"))
         self.step(2)
-        self.patch(PODS_PATH + "/of-new", {"metadata": {"labels": {"l": "1"}}})
-        self.assertEqual(self.get(PODS_PATH + "/of-new")[0], 200)
+        self.patch(POD, {"metadata": {"labels": {"l": "1"}}})
+        self.assertEqual(self.get(POD)[1]["metadata"]["ownerReferences"], [owner])
 
 
 if __name__ == "__main__":
