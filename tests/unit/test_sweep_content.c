@@ -96,6 +96,40 @@ START_TEST(sweep_content__knows_items_by_their_names)
 }
 END_TEST
 
+START_TEST(sweep_content__of_how_many_states_were_seen_nothing_counts)
+{
+	static const char three[] = "{\"metadata\":{\"annotations\":{\"x.io/revision\":\"3\"}}}",
+			  two[] = "{\"metadata\":{\"annotations\":{\"x.io/revision\":\"2\"}}}",
+			  word[] = "{\"metadata\":{\"annotations\":{\"x.io/revision\":\"two\"}}}";
+
+	expect(object(NULL, three), object(NULL, two), NULL, NULL);
+	expect(object(NULL, two), object(NULL, three), NULL,
+		"metadata.annotations[x.io/revision] \"2\" \"3\"");
+	expect(object(NULL, three), object(NULL, word), NULL,
+		"metadata.annotations[x.io/revision] \"3\" \"two\"");
+	expect(object(NULL, "{\"spec\":{\"revision\":3}}"), object(NULL, "{\"spec\":{\"revision\":2}}"), NULL,
+		"spec.revision 3 2");
+}
+END_TEST
+
+#define CONDITIONS(items) "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}" items "]}}"
+
+START_TEST(sweep_content__a_condition_that_is_not_true_may_be_absent)
+{
+	static const char none[] = CONDITIONS(""),
+			  no[] = CONDITIONS(",{\"type\":\"Idle\",\"status\":\"False\"}"),
+			  yes[] = CONDITIONS(",{\"type\":\"Idle\",\"status\":\"True\"}");
+
+	expect(object(NULL, no), object(NULL, none), NULL, NULL);
+	expect(object(NULL, yes), object(NULL, none), NULL,
+		"status.conditions[Idle] {\"type\":\"Idle\",\"status\":\"True\"} -");
+	expect(object(NULL, none), object(NULL, no), NULL,
+		"status.conditions[Idle] - {\"type\":\"Idle\",\"status\":\"False\"}");
+	expect(object(NULL, no), object(NULL, "{\"status\":{}}"), NULL,
+		"status.conditions [{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":\"Idle\",\"status\":\"False\"}] -");
+}
+END_TEST
+
 START_TEST(sweep_content__learns_fields_that_differ_by_themselves)
 {
 	struct sweep_effect one = object(NULL, "{\"data\":{\"key\":\"x\",\"name\":\"n\"}}"),
@@ -146,5 +180,7 @@ UNIT_MAIN("sweep_content", sweep_content__which_version_of_itself_the_program_sa
 	sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed,
 	sweep_content__what_one_changed_and_the_other_found_changed_is_the_same,
 	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,
-	sweep_content__knows_items_by_their_names, sweep_content__learns_fields_that_differ_by_themselves,
+	sweep_content__of_how_many_states_were_seen_nothing_counts,
+	sweep_content__a_condition_that_is_not_true_may_be_absent, sweep_content__knows_items_by_their_names,
+	sweep_content__learns_fields_that_differ_by_themselves,
 	sweep_content__learns_that_names_of_items_are_chance, sweep_content__learns_a_status_as_one_field)

@@ -1,6 +1,8 @@
 /* sweep_content.c: see sweep_content.h. */
 #include "tools/sweep/sweep_content.h"
 
+#include "schema/base/json_scan.h"
+
 #include <stdlib.h>
 
 #define STATUS "status"
@@ -132,6 +134,44 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
+static bool starts_with(struct slice text, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return text.len >= len && memcmp(text.ptr, prefix, len) == 0;
+}
+
+static bool ends_with(struct slice text, const char *suffix)
+{
+	size_t len = strlen(suffix);
+
+	return text.len >= len && memcmp(text.ptr + text.len - len, suffix, len) == 0;
+}
+
+/* A revision counts the states that the program has seen. */
+static bool is_lower_revision(const struct json_change *d)
+{
+	return starts_with(d->field, "metadata.annotations[") && ends_with(d->field, "/revision]") &&
+	       is_digits(d->old_value) && is_digits(d->new_value) &&
+	       strtoull(d->new_value.ptr + 1, NULL, 10) < strtoull(d->old_value.ptr + 1, NULL, 10);
+}
+
+/* A condition of a status that was true, and is so no longer, is there for those alone who saw it true. For whoever reads
+ * it, a condition that is absent is as little true as one that is False. */
+static bool is_condition_that_was(const struct json_change *d)
+{
+	struct slice status;
+
+	return starts_with(d->field, STATUS ".conditions[") && ends_with(d->field, "]") &&
+	       !d->new_value.len && json_get(d->old_value, "status", &status, NULL) > 0 &&
+	       slice_is(status, "\"False\"");
+}
+
+static bool tells_of_past(const struct json_change *d)
+{
+	return is_lower_revision(d) || is_condition_that_was(d);
+}
+
 bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
 	content_on_difference call, void *context)
 {
@@ -149,6 +189,7 @@ bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect
 			struct json_change d = json_diff_at(p.between, i);
 
 			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) &&
+				!tells_of_past(&d) &&
 				(has_changed(&p, 0, d.field, d.old_value) ||
 					has_changed(&p, 1, d.field, d.new_value)))
 				stops = call(context, &d);
