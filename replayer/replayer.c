@@ -527,6 +527,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)
 		rc = replayer_report(&r, err);
+	if (rc == 0)
+		run_store_left(r.run);
 	r.ended_seq = r.world ? r.world->seq : 0;
 	close_all(&r);
 	if (rc == 0)

@@ -143,6 +143,15 @@ static void shut_before_start(struct settle *s, int64_t now_ns)
 	s->shut_ns = s->idle_ns = s->told_ns = now_ns;
 }
 
+/* For so long clients in lock-step do nothing before a step is over. One that limits its own rate may wait for its turn for
+ * longer than the step; if it goes on for ever it does not stop the tape. */
+static int64_t idle_time(const struct settle *s, int64_t now_ns)
+{
+	int64_t rest_ns = now_ns - s->doing_ns < AWAKE_MAX ? pace_rest_ns(&s->options.run->pace) : 0;
+
+	return rest_ns > s->options.step_ns ? rest_ns : s->options.step_ns;
+}
+
 /* Whether the clients, who are idle, may still do what the tape waits for. */
 static bool waits_for_owed(struct settle *s, int64_t now_ns)
 {
@@ -165,7 +174,7 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		return;
 	if (now_ns - s->shut_ns >= STEP_MAX)
 		warn_once(s);
-	else if (now_ns - s->idle_ns < s->options.step_ns)
+	else if (now_ns - s->idle_ns < idle_time(s, now_ns))
 		return;
 	if (waits_for_owed(s, now_ns))
 		return;

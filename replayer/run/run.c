@@ -1,6 +1,7 @@
 /* run.c: see run.h. */
 #include "replayer/run/run.h"
 
+#include "replayer/run/run_left.h"
 #include "replayer/world/player.h"
 #include "schema/base/clock.h"
 #include "schema/base/hash.h"
@@ -258,6 +259,7 @@ void run_asked(struct run *r, const struct api_path *what, enum verb verb)
 	bool is_it = r->struck.name == HASH_EMPTY || r->struck.name == hash_of(what->name);
 
 	r->asked++;
+	pace_note(&r->pace, clock_mono_ns(&clock_system));
 	if (r->struck.ns && is_one && is_it && r->struck.resource == hash_of(what->resource))
 		r->struck.ns = 0;
 }
@@ -379,10 +381,24 @@ void run_store_killed(struct run *r)
 		fact_number(r->file, "killed_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
 }
 
+void run_store_left(struct run *r)
+{
+	char *left;
+
+	if (!r->file || r->told_left)
+		return;
+	left = run_left(r->world);
+	run_file_fact(r->file, "left", left);
+	r->told_left = true;
+	free(left);
+}
+
 void run_store_quiet(struct run *r)
 {
-	if (r->file)
-		fact_number(r->file, "quiet_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
+	if (!r->file)
+		return;
+	fact_number(r->file, "quiet_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
+	run_store_left(r);
 }
 
 int run_store_end(struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err)

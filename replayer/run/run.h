@@ -15,6 +15,7 @@
 #include "replayer/request/api_path.h"
 #include "replayer/request/query.h"
 #include "replayer/run/histogram.h"
+#include "replayer/run/pace.h"
 #include "replayer/run/run_words.h"
 #include "replayer/wire/exchange.h"
 #include "replayer/world/change.h"
@@ -66,6 +67,7 @@ struct run {
 		int64_t ns;              /* monotonic; 0: none */
 		uint64_t resource, name; /* hashes; HASH_EMPTY: it has no name */
 	} struck;                        /* what run_is_struck said last, until it is asked for */
+	struct pace pace;                /* of what is asked */
 	size_t under_way;                /* writes that are being done beside the loop */
 	struct histogram late;           /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
@@ -73,6 +75,7 @@ struct run {
 	uint64_t next_id;
 	struct run_file *file;     /* NULL: nothing is stored */
 	bool told_failure;         /* the disk failed, and the user knows */
+	bool told_left;            /* what lies over the tape is in the file */
 	struct redactor *redactor; /* with the file */
 	/* Where the replay is, for rows; NULL until it is open. Borrowed. */
 	const struct player *player;
@@ -167,6 +170,9 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 
 /* The program was asked to end: its later writes do not count. */
 void run_store_quiet(struct run *r);
+
+/* Which objects lie over the tape (run_left.h): as the program was asked to end, or else at the end. Only the first time. */
+void run_store_left(struct run *r);
 
 /* The probe's output and exit code: at the end, or on the way, at the present position. */
 void run_store_probe(struct run *r, const char *text, int exit_code);

@@ -6,6 +6,7 @@
     finalizer as owner, and its pod is gone when it has taken away the finalizer (stale, between an event and the answer to it)
     claims    deletes the ConfigMap that others made for a pod, when it ends; the buggy one does not look whose it is (stale, at the end)
     cleaner   one for each pod, deleted when the pod is to go, which its own finalizer then allows; the buggy one allows it first (restart)
+    holder    takes its finalizer from each pod that is to go; the buggy one not if it finds it so when it starts (restart over a change)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     orphan    one for each pod, which goes with it; the buggy one does not look for leftovers when it starts (restart over a deletion)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
@@ -260,6 +261,15 @@ class Cleaner(Owner):
         pass
 
 
+class Holder(Blind):
+    def added(self, pod):
+        if not self.buggy:
+            let_go(self.cluster, pod)
+
+    def updated(self, old, pod):
+        let_go(self.cluster, pod)
+
+
 class Caches(Owner):
     """Looks up whose a ConfigMap is in its cache, which may be as old as that of the pods."""
 
@@ -435,7 +445,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

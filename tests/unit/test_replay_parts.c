@@ -1,5 +1,6 @@
 /* test_replay_parts.c: the small parts of a replay that count, sort and measure. */
 #include "replayer/run/histogram.h"
+#include "replayer/run/pace.h"
 #include "replayer/table/age.h"
 #include "replayer/world/history.h"
 #include "replayer/world/live_set.h"
@@ -109,6 +110,36 @@ START_TEST(speed__is_a_number_above_zero_or_max)
 }
 END_TEST
 
+/* After requests that come one every so many milliseconds. */
+static int64_t rest_ms(struct pace *p, const int *steps_ms, size_t count)
+{
+	int64_t now_ns = p->last_ns ? p->last_ns : 1;
+
+	for (size_t i = 0; i < count; i++)
+		pace_note(p, now_ns += steps_ms[i] * NS_PER_MS);
+	return pace_rest_ns(p) / NS_PER_MS;
+}
+
+START_TEST(pace__of_a_client_that_limits_its_rate_is_known_after_some_steps)
+{
+	struct pace p = {0};
+
+	ck_assert_int_eq(rest_ms(&p, (const int[]){0, 1, 2, 1, 1, 200, 203, 199}, 8), 0);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){201, 200}, 2), 300);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){900, 1, 1, 2, 50, 50, 50, 50, 50, 50}, 10), 300);
+}
+END_TEST
+
+START_TEST(pace__is_not_that_of_answers_nor_of_somebody_who_looks_now_and_then)
+{
+	struct pace p = {0};
+
+	ck_assert_int_eq(rest_ms(&p, (const int[]){5, 5, 5, 5, 5, 5, 5, 5}, 8), 0);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){300, 300, 300, 300, 300, 300, 300}, 7), 0);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){100, 200, 100, 200, 100, 200, 100}, 7), 0);
+}
+END_TEST
+
 START_TEST(histogram__is_right_within_its_promise)
 {
 	static struct histogram h;
@@ -172,6 +203,8 @@ int main(void)
 		history__never_lets_versions_go_down,
 		clock__maps_tape_time_without_adding_up_errors,
 		speed__is_a_number_above_zero_or_max,
+		pace__of_a_client_that_limits_its_rate_is_known_after_some_steps,
+		pace__is_not_that_of_answers_nor_of_somebody_who_looks_now_and_then,
 		histogram__is_right_within_its_promise,
 		age__is_written_as_kubectl_writes_it,
 		indent__lays_json_out_however_it_is_cut,

@@ -87,12 +87,27 @@ static const char left_sql[] =
 #define IS_STATUS "coalesce(json_valid(object) AND json_extract(object, '$.kind') = 'Status', 0)"
 #define BOUND     "json_object('spec', json_object('nodeName', json_extract(body, '$.target.name')))"
 
-/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. What was
- * done to an object of the tape is no more when the tape has deleted it and made another one of that name. */
-static const char told_sql[] =
-	", last AS (SELECT *, (SELECT max(seq) FROM events AS e WHERE e.apigroup = f.apigroup"
+/* What is there at the end of the run because the tape leaves it to programs, or a finalizer of theirs holds it; also if
+ * no program has written it. And the last that the tape says of each name. */
+static const char there_sql[] =
+	", there AS MATERIALIZED (SELECT substr(of, 1, instr(of || '.', '.') - 1) AS resource, substr(of, instr(of || '.', '.') + 1)"
+	"   AS apigroup, namespace, name, uid FROM (SELECT json_extract(j.value, '$[0]') AS of, json_extract(j.value, '$[1]')"
+	"   AS namespace, json_extract(j.value, '$[2]') AS name, json_extract(j.value, '$[3]') AS uid"
+	"   FROM run, json_each(run.value) AS j WHERE run.name = 'left')),"
+	" held AS (SELECT 'kept', 0, e.seq, apigroup, resource, t.namespace, name, '', 'overlay', 'update', NULL, e.object, NULL,"
+	"   t.uid FROM there AS t JOIN events AS e USING (apigroup, resource, name) WHERE coalesce(e.namespace, '') = t.namespace"
+	"   AND e.uid = t.uid AND e.type = 'DELETED' AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
+	"   AND NOT EXISTS (SELECT 1 FROM left AS l WHERE l.policy = 'overlay' AND l.apigroup = t.apigroup"
+	"    AND l.resource = t.resource AND l.namespace = t.namespace AND l.name = t.name)),"
+	" last AS (SELECT *, (SELECT max(seq) FROM events AS e WHERE e.apigroup = f.apigroup"
 	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
-	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')) AS last_seq FROM effects AS f),"
+	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')) AS last_seq"
+	"   FROM (SELECT * FROM effects UNION ALL SELECT * FROM held) AS f),";
+
+/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. What was
+ * done to an object of the tape is no more when the tape has deleted it and made another one of that name; unless it is
+ * there all the same. */
+static const char told_sql[] =
 	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.seq = last_seq) AS last_type,"
 	"   (SELECT e.uid FROM events AS e WHERE e.seq = last_seq) AS last_uid, CASE WHEN what = 'deleted' THEN uid"
 	"   WHEN " IS_STATUS
@@ -106,7 +121,10 @@ static const char told_sql[] =
 	" beside AS (SELECT *, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
 	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
 	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
-	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape FROM succeeded AS p),"
+	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape,"
+	"   what = 'kept' AND policy = 'overlay' AND EXISTS (SELECT 1 FROM there AS t WHERE t.apigroup = p.apigroup"
+	"    AND t.resource = p.resource AND t.namespace = p.namespace AND t.name = p.name AND t.uid = own_uid) AS is_there"
+	"   FROM succeeded AS p),"
 	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN ''"
 	"   WHEN part = 'binding' AND json_valid(body) THEN iif(tape IS NULL, " BOUND
 	", json_patch(tape, " BOUND "))"
@@ -115,8 +133,8 @@ static const char told_sql[] =
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
 	"   ELSE body END AS content FROM beside AS p"
-	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
-	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay')))"
+	"  WHERE is_there OR (coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
+	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay'))))"
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
@@ -468,7 +486,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
 	const struct sql_sink counts = {.row = on_count, .context = r};
-	char *effects_sql = xasprintf("%s%s", left_sql, told_sql);
+	char *effects_sql = xasprintf("%s%s%s", left_sql, there_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)

@@ -1,0 +1,31 @@
+/* pace.c: see pace.h. */
+#include "replayer/run/pace.h"
+
+#include "schema/base/clock.h"
+
+#define ALIKE_MIN 4                /* steps that make a pace */
+#define STEP_MIN  (10 * NS_PER_MS) /* shorter ones take as long as the answers do */
+#define STEP_MAX                                                                                             \
+	(260 * NS_PER_MS) /* of client-go's default limit, and a little; longer ones are somebody's own rests */
+
+static bool is_alike(int64_t step_ns, int64_t other_ns)
+{
+	return step_ns > other_ns - other_ns / 4 && step_ns < other_ns + other_ns / 4;
+}
+
+void pace_note(struct pace *p, int64_t now_ns)
+{
+	int64_t step_ns = p->last_ns ? now_ns - p->last_ns : 0;
+
+	p->alike = step_ns >= STEP_MIN && step_ns <= STEP_MAX && is_alike(step_ns, p->step_ns) ? p->alike + 1
+											       : 0;
+	p->step_ns = step_ns;
+	p->last_ns = now_ns;
+	if (p->alike >= ALIKE_MIN && step_ns > p->kept_ns)
+		p->kept_ns = step_ns;
+}
+
+int64_t pace_rest_ns(const struct pace *p)
+{
+	return p->kept_ns + p->kept_ns / 2;
+}

@@ -1,0 +1,25 @@
+/*
+ * pace.h: whether requests come at a steady pace, as of a client that limits its own rate: client-go lets a few pass at
+ * once, then one every 200 ms unless told otherwise. Between two of them it is not at rest, though nothing else shows it.
+ */
+#ifndef REPLAYER_PACE_H
+#define REPLAYER_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero: nothing has come yet. */
+struct pace {
+	int64_t last_ns; /* monotonic, of the last request */
+	int64_t step_ns; /* between the two before */
+	unsigned alike;  /* steps one after the other that were as long */
+	int64_t kept_ns; /* the slowest pace that was kept; 0: none was */
+};
+
+/* A request has come. */
+void pace_note(struct pace *p, int64_t now_ns);
+
+/* After which time without a request there is none that waits for its turn; 0: no pace was ever kept. */
+int64_t pace_rest_ns(const struct pace *p);
+
+#endif

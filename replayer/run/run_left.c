@@ -1,0 +1,48 @@
+/* run_left.c: see run_left.h. */
+#include "replayer/run/run_left.h"
+
+#include "schema/base/json_scan.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+static void add_text(cJSON *to, char *text)
+{
+	cJSON_AddItemToArray(to, cJSON_CreateString(text));
+	free(text);
+}
+
+static cJSON *describe(const struct collection *in, const struct overlay_version *v)
+{
+	const struct tape_resource *r = &in->resource;
+	struct object_meta meta;
+	cJSON *row = cJSON_CreateArray();
+
+	if (json_scan_object(blob_body(v->object), &meta, NULL))
+		meta.uid = (struct slice){NULL, 0};
+	add_text(row, xasprintf("%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup));
+	add_text(row, slice_dup(v->namespace));
+	add_text(row, slice_dup(v->name));
+	add_text(row, slice_dup(meta.uid));
+	return row;
+}
+
+char *run_left(const struct world *w)
+{
+	cJSON *list = cJSON_CreateArray();
+	char *text;
+
+	for (size_t i = 0; i < w->count; i++) {
+		const struct collection *in = &w->collections[i];
+
+		for (size_t k = 0; k < in->written.count; k++) {
+			const struct overlay_version *v = overlay_find(w->overlay, in->written.items[k]->seq);
+
+			if (v && v->type != EVENT_DELETED)
+				cJSON_AddItemToArray(list, describe(in, v));
+		}
+	}
+	text = cJSON_PrintUnformatted(list);
+	cJSON_Delete(list);
+	return text;
+}

@@ -1,0 +1,11 @@
+/* run_left.h: which objects lie over the tape when a run is over: those that programs wrote, or hold, and that are there. */
+#ifndef REPLAYER_RUN_LEFT_H
+#define REPLAYER_RUN_LEFT_H
+
+#include "replayer/world/world.h"
+
+/* A JSON array of [RESOURCE[.GROUP], NAMESPACE, NAME, UID], namespaces and UIDs empty where there are none. The caller
+ * frees. */
+char *run_left(const struct world *w);
+
+#endif

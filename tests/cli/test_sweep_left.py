@@ -1,0 +1,67 @@
+"""What `kubetape sweep` finds left at the end, under names that the tape has used and given up."""
+
+import unittest
+
+import test_sweep
+import test_sweep_patterns
+from replays import CONFIGMAPS, NODES, PODS, obj
+
+TESTS_APART = True  # each takes long
+
+
+class Passing(test_sweep_patterns.Accompanied):
+    """And then there is one more, which goes as well."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        pod = self.pod("late-0", 0, "Running", "node-1")
+        self.next(PODS, "ADDED", pod)
+        self.next(PODS, "DELETED", pod)
+        self.next(NODES, "MODIFIED", self.node("node-1"))
+
+
+class Vacated(test_sweep.Story):
+    """Somebody's ConfigMap goes, and then a pod of its name comes, and goes."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        pod = self.pod("late-0", 0, "Running", "node-1")
+        self.next(CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "late-0", self.rv, uid="somebodys"))
+        self.next(PODS, "ADDED", pod)
+        self.next(PODS, "DELETED", pod)
+        self.next(NODES, "MODIFIED", self.node("node-1"))
+
+    def listed(self, stream, rv, things):
+        if stream == PODS:
+            super().listed(CONFIGMAPS, rv, [obj(CONFIGMAPS, "late-0", 1, uid="somebodys")])
+        return super().listed(stream, rv, things)
+
+
+class SweepLeftTest(unittest.TestCase):
+    setUp = test_sweep.SweepTest.setUp
+    arguments, begin, end, wrong = test_sweep.SweepTest.arguments, test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
+    try_both, repeat = test_sweep_patterns.SweepPatternsTest.try_both, test_sweep_patterns.SweepPatternsTest.repeat
+
+    def is_found(self, story):
+        report = self.try_both("orphan", "unobserved", "--at", "downtimes", "--write", "overlay", "--lockstep", "50ms", pods=("web-0",), story=story)
+        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/late-0")
+        self.assertEqual(found["differences"], ["configmaps default/late-0 is left (without the gap: not)"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_finds_what_the_program_itself_had_deleted_when_the_tape_was_recorded(self):
+        self.is_found(Passing)
+
+    def test_finds_what_the_program_has_made_under_a_name_that_is_free_on_the_tape(self):
+        self.is_found(Vacated)
+
+    def test_finds_what_the_tape_deletes_and_the_program_holds_for_ever(self):
+        report = self.try_both("holder", "unobserved", "--at", "downtimes", story=test_sweep_patterns.Held)
+        found = self.wrong(report)[0]
+        self.assertEqual(found["differences"], ["pods %s is left (without the gap: not)" % found["object"]])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
