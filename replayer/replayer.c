@@ -373,6 +373,14 @@ static void give_up(void *context)
 	upkeep_give_up(((struct replayer *)context)->upkeep);
 }
 
+static void stop_awaiting(void *context)
+{
+	const struct replayer *r = context;
+
+	if (r->faults.act)
+		fault_act_stop_awaiting(r->faults.act);
+}
+
 static void open_settle(struct replayer *r)
 {
 	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
@@ -388,6 +396,7 @@ static void open_settle(struct replayer *r)
 		.is_owed = is_owed,
 		.show_all = show_all,
 		.give_up = give_up,
+		.stop_awaiting = stop_awaiting,
 		.context = r};
 
 	r->delivery.settle = r->settle = settle_open(&r->loop, &options);

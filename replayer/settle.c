@@ -14,7 +14,9 @@
 #define STEP_MAX (30 * NS_PER_S)
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
-#define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
+#define RESTARTED_MIN                                                                                        \
+	(3 * NS_PER_S)           /* after its first watches a program may take so long to open the others */
+#define AWAKE_MAX (5 * NS_PER_S) /* for which work without a request counts */
 
 /* What moves when somebody does something. */
 struct doings {
@@ -187,6 +189,16 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 	player_nudge(s->options.player);
 }
 
+/* The clock is held for watches of a program that was started again. It may not need all that it had before. */
+static void look_for_awaited(struct settle *s, int64_t now_ns)
+{
+	int64_t rest_ns = s->options.quiet_ns > RESTARTED_MIN ? s->options.quiet_ns : RESTARTED_MIN;
+
+	if (s->options.step_ns && s->options.stop_awaiting && player_is_held(s->options.player) &&
+		now_ns - s->idle_ns >= rest_ns)
+		s->options.stop_awaiting(s->options.context);
+}
+
 static void look_for_moment(struct settle *s, bool still, int64_t now_ns)
 {
 	if (!still)
@@ -246,6 +258,7 @@ static void on_look(uv_timer_t *timer)
 	if (state == PLAYER_WAITING && s->options.step_ns)
 		shut_before_start(s, now_ns);
 	look_at_step(s, doing || asked || at_work || is_unfinished(s, now_ns), now_ns);
+	look_for_awaited(s, now_ns);
 	still = !busy && watches_all_live(s->options.watches) && !at_work &&
 		(!s->shut || state == PLAYER_WAITING) && !player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);

@@ -49,6 +49,8 @@ struct settle_options {
 	bool (*is_owed)(void *context);
 	void (*show_all)(void *context);
 	void (*give_up)(void *context);
+	/* In lock-step: a client that has just been started again will open no further watch. May be NULL. */
+	void (*stop_awaiting)(void *context);
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);

@@ -83,6 +83,9 @@ void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono
 void faults_settle(struct faults *f, const struct fault_now *now);
 /* The tape waits for a program: what keeps events from watches until the tape has gone on is over. */
 void faults_yield(struct faults *f, const struct fault_now *now);
+/* The program that was started again has opened watches, and then nothing for long: it does without the others that it had
+ * before, and nobody waits for them. */
+void faults_stop_awaiting(struct faults *f, const struct fault_now *now);
 /* Whether the replay's clock has to wait for watches to come back. */
 bool faults_is_holding(const struct faults *f, const struct fault_now *now);
 

@@ -53,6 +53,7 @@ struct episode {
 	int64_t hold_until_ns; /* monotonic; 0: not begun to wait */
 	size_t uncut;          /* watches that FAULT_CUT will end with their next frame; until then no wait */
 	struct client_set awaited, served;
+	bool is_some_back; /* of the awaited */
 };
 
 struct resource_state {

@@ -251,9 +251,24 @@ static void welcome(struct faults *f, const struct fault_stream *s)
 		struct client_set *awaited = &f->episodes[i].awaited;
 		struct client_count *found = client_set_find(awaited, s->client, s->resource);
 
-		if (found && --found->count == 0)
+		if (!found)
+			continue;
+		f->episodes[i].is_some_back = true;
+		if (--found->count == 0)
 			client_set_remove(awaited, found);
 	}
+}
+
+void faults_stop_awaiting(struct faults *f, const struct fault_now *now)
+{
+	for (size_t i = 0; i < f->episode_count; i++) {
+		struct episode *e = &f->episodes[i];
+
+		if (e->state == EPISODE_AFTER && f->file.rules[e->rule].what.act == FAULT_RESTART &&
+			e->is_some_back)
+			e->awaited.count = 0;
+	}
+	faults_settle(f, now);
 }
 
 void fault_stream_open(

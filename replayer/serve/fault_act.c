@@ -392,6 +392,15 @@ void fault_act_yield(struct fault_act *a)
 	try_waiting(a);
 }
 
+void fault_act_stop_awaiting(struct fault_act *a)
+{
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	faults_stop_awaiting(a->faults, &now);
+	player_nudge(a->player);
+}
+
 static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 {
 	const struct fault_act *a = context;

@@ -35,6 +35,9 @@ void fault_act_jump(struct fault_act *a, const struct tape *t);
 /* The tape waits for a program, which therefore is to see all that has happened. */
 void fault_act_yield(struct fault_act *a);
 
+/* Watches that a restarted program has not opened again, though it is quiet, are not waited for. */
+void fault_act_stop_awaiting(struct fault_act *a);
+
 /* Whose listener refuses; before it accepts. */
 void fault_act_serve(struct fault_act *a, struct server *server);
 

@@ -14,6 +14,20 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 CONTROLLER = os.path.join(ROOT, "tests", "sweep", "controller.py")
 SILENCE_S = 0.3
 
+# Watches pods, and the first time also nodes.
+LAZY = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+def nothing(*_):
+    pass
+paths = ["/api/v1/pods"] + ([] if os.path.exists(sys.argv[2]) else ["/api/v1/nodes"])
+open(sys.argv[2], "w").close()
+for path in paths:
+    Informer(Cluster(), path, nothing, nothing, nothing).start()
+time.sleep(600)
+"""
+
 
 class WriteFaultCase(FaultCase):
     def create(self, replay, name):
@@ -289,6 +303,13 @@ class RestartTest(FaultCase):
         done = self.play("--gap", "#1,2ev,restart,pods,event=type='DELETED'")
         self.assertEqual((done.returncode, len(self.pids())), (0, 2), done.stderr)
         self.assertNotIn("delete", {verb for verb, _, _ in self.writes()})
+
+    def test_watches_that_it_does_not_need_any_more_are_not_waited_for(self):
+        tape, marker = self.tape(a_day()), os.path.join(self.folder, "has-run")
+        done = subprocess.run([KUBETAPE, "replay", tape, "--speed", "max", "--lockstep", "50ms", "--settle", "1s", "--wait-watchers", "2", "--gaps", "none",
+            "--gap", "#1,0s,restart,hold=1h,event=type='DELETED'", "--", sys.executable, "-c", LAZY, os.path.dirname(CONTROLLER), marker],
+            capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_without_a_command_it_is_refused(self):
         done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gap", "+1s,0s,restart"], capture_output=True, text=True, timeout=DEADLINE_S)
