@@ -106,6 +106,7 @@ const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, b
 struct own_write {
 	uint64_t seq; /* the last event before it */
 	char *kind, *resource;
+	bool is_farewell; /* to an object that is being deleted, as where a finalizer is taken away */
 };
 
 /* An older state that a cache may show, and from when on it is wrong. */
@@ -141,8 +142,8 @@ static int add_write(void *context, const struct sql_value *v, size_t count, str
 	(void)count;
 	(void)err;
 	f->writes = xrealloc(f->writes, (f->write_count + 1) * sizeof(*f->writes));
-	f->writes[f->write_count++] =
-		(struct own_write){(uint64_t)v[0].integer, slice_dup(v[1].bytes), slice_dup(v[2].bytes)};
+	f->writes[f->write_count++] = (struct own_write){
+		(uint64_t)v[0].integer, slice_dup(v[1].bytes), slice_dup(v[2].bytes), v[3].integer};
 	return 0;
 }
 
@@ -217,6 +218,8 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 static const char writes_sql[] =
 	"SELECT seq, verb || ' ' || " RESOURCE
 	" || iif(coalesce(subresource, '') = '', '', '/' || subresource), " RESOURCE
+	", verb IN ('update', 'patch') AND json_valid(object)"
+	"  AND json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL"
 	" FROM writes WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
 
 /* What it watches, and how often it writes there itself. */
@@ -297,6 +300,11 @@ static bool is_place(const struct facts *f, size_t at)
 	return true;
 }
 
+static bool is_alike(const struct own_write *a, const struct own_write *b)
+{
+	return a->is_farewell == b->is_farewell && strcmp(a->kind, b->kind) == 0;
+}
+
 /* How many places of that kind come before, and come at all. */
 static bool is_chosen(const struct facts *f, size_t at)
 {
@@ -305,7 +313,7 @@ static bool is_chosen(const struct facts *f, size_t at)
 	if (!is_place(f, at))
 		return false;
 	for (size_t i = 0; i < f->write_count; i++) {
-		if (strcmp(f->writes[i].kind, f->writes[at].kind) != 0 || !is_place(f, i))
+		if (!is_alike(&f->writes[i], &f->writes[at]) || !is_place(f, i))
 			continue;
 		before += i < at;
 		after += i > at;
