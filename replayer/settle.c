@@ -14,9 +14,9 @@
 #define STEP_MAX (30 * NS_PER_S)
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
-#define RESTARTED_MIN                                                                                        \
-	(3 * NS_PER_S)           /* after its first watches a program may take so long to open the others */
-#define AWAKE_MAX (5 * NS_PER_S) /* for which work without a request counts */
+#define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
+/* After its first watches a program that was started again may take so long to open the others. */
+#define RESTARTED_MIN (3 * NS_PER_S)
 
 /* What moves when somebody does something. */
 struct doings {

@@ -3,10 +3,13 @@
 
 #include "schema/base/clock.h"
 
-#define ALIKE_MIN 4                /* steps that make a pace */
-#define STEP_MIN  (10 * NS_PER_MS) /* shorter ones take as long as the answers do */
-#define STEP_MAX                                                                                             \
-	(260 * NS_PER_MS) /* of client-go's default limit, and a little; longer ones are somebody's own rests */
+#include <stdbool.h>
+
+/* Steps that make a pace. Shorter ones take as long as the answers do; longer ones than client-go's default limit makes are
+ * somebody's own rests. */
+#define ALIKE_MIN 4
+#define STEP_MIN  (10 * NS_PER_MS)
+#define STEP_MAX  (260 * NS_PER_MS)
 
 static bool is_alike(int64_t step_ns, int64_t other_ns)
 {

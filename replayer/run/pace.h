@@ -5,7 +5,6 @@
 #ifndef REPLAYER_PACE_H
 #define REPLAYER_PACE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* All zero: nothing has come yet. */
