@@ -36,9 +36,17 @@
 	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD                 \
 	" AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
 
-static const char left_sql[] =
+/* What lies over the tape at the end is there, though the tape may have deleted it: it leaves that to programs, or a finalizer
+ * of theirs holds it. */
+static const char there_sql[] =
 	"WITH RECURSIVE start AS (SELECT CAST(value AS INTEGER) AS seq FROM run WHERE name = 'first_seq'),"
-	" w AS (SELECT write, seq, verb, apigroup, resource, coalesce(subresource, '') AS part,"
+	" there AS MATERIALIZED (SELECT substr(of, 1, instr(of || '.', '.') - 1) AS resource, substr(of, instr(of || '.', '.') + 1)"
+	"   AS apigroup, namespace, name, uid FROM (SELECT json_extract(j.value, '$[0]') AS of, json_extract(j.value, '$[1]')"
+	"   AS namespace, json_extract(j.value, '$[2]') AS name, json_extract(j.value, '$[3]') AS uid"
+	"   FROM run, json_each(run.value) AS j WHERE run.name = 'left'))";
+
+static const char left_sql[] =
+	", w AS (SELECT write, seq, verb, apigroup, resource, coalesce(subresource, '') AS part,"
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
 	"  coalesce(nullif(uid, ''), iif(json_valid(object), json_extract(object, '$.details.uid'), NULL)) AS uid,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
@@ -60,6 +68,7 @@ static const char left_sql[] =
 	"  WHERE (json_extract(o.value, '$.controller') OR json_array_length(object, '$.metadata.ownerReferences') = 1)),"
 	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
 	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
+	"   AND uid NOT IN (SELECT uid FROM there)"
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
 	" effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
@@ -87,14 +96,9 @@ static const char left_sql[] =
 #define IS_STATUS "coalesce(json_valid(object) AND json_extract(object, '$.kind') = 'Status', 0)"
 #define BOUND     "json_object('spec', json_object('nodeName', json_extract(body, '$.target.name')))"
 
-/* What is there at the end of the run because the tape leaves it to programs, or a finalizer of theirs holds it; also if
- * no program has written it. And the last that the tape says of each name. */
-static const char there_sql[] =
-	", there AS MATERIALIZED (SELECT substr(of, 1, instr(of || '.', '.') - 1) AS resource, substr(of, instr(of || '.', '.') + 1)"
-	"   AS apigroup, namespace, name, uid FROM (SELECT json_extract(j.value, '$[0]') AS of, json_extract(j.value, '$[1]')"
-	"   AS namespace, json_extract(j.value, '$[2]') AS name, json_extract(j.value, '$[3]') AS uid"
-	"   FROM run, json_each(run.value) AS j WHERE run.name = 'left')),"
-	" held AS (SELECT 'kept', 0, e.seq, apigroup, resource, t.namespace, name, '', 'overlay', 'update', NULL, e.object, NULL,"
+/* Beside these what programs hold and none has written. And the last that the tape says of each name. */
+static const char last_sql[] =
+	", held AS (SELECT 'kept', 0, e.seq, apigroup, resource, t.namespace, name, '', 'overlay', 'update', NULL, e.object, NULL,"
 	"   t.uid FROM there AS t JOIN events AS e USING (apigroup, resource, name) WHERE coalesce(e.namespace, '') = t.namespace"
 	"   AND e.uid = t.uid AND e.type = 'DELETED' AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"   AND NOT EXISTS (SELECT 1 FROM left AS l WHERE l.policy = 'overlay' AND l.apigroup = t.apigroup"
@@ -486,7 +490,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
 	const struct sql_sink counts = {.row = on_count, .context = r};
-	char *effects_sql = xasprintf("%s%s%s", left_sql, there_sql, told_sql);
+	char *effects_sql = xasprintf("%s%s%s%s", there_sql, left_sql, last_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)
