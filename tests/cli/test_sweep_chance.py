@@ -64,6 +64,14 @@ class SweepChanceTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual((again.returncode, again.stdout.splitlines()[1:]), (1, ["configmaps default/web-2-* is left (golden: not)"]), again.stderr)
 
+    def test_a_panic_is_told_once_without_the_ids_beside_it(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        panic = '{"level":"error","msg":"Observed a panic","reconcileID":"%s","panic":"nil map at 0xc0001","stacktrace":"main.(*C).sync(...)"}\\n'
+        script = """f="$0-$PPID"; [ -e "$f" ] && printf '%s' $$ a; touch "$f"; exec "$@" """ % (panic * 2)
+        report = self.end(self.begin("--patterns", "restart", "--settle", "1500ms", "--max", "1",
+            command=["sh", "-c", script, os.path.join(self.folder, "restarted"), sys.executable, BLIND, "mended", "again"]), 1)
+        self.assertEqual(self.wrong(report)[0]["differences"], ["Observed a panic: nil map at 0x"])
+
     def test_finds_that_a_new_object_gets_the_address_of_another_at_the_start(self):
         report = self.try_both("pool", "restart", story=Arriving)
         found = next(gap for gap in self.wrong(report) if gap["object"] == "default/early-0")

@@ -190,9 +190,10 @@ static size_t alarm_len(const char *line)
 	return is_broken && is_broken < line + len ? (size_t)(is_broken - line) : len;
 }
 
-static bool has_alarm(const char *alarms, const char *line, size_t len)
+/* Among those up to `end`; NULL: among all. */
+static bool has_alarm(const char *alarms, const char *end, const char *line, size_t len)
 {
-	for (const char *at = alarms; at && *at; at += strcspn(at, "\n") + 1) {
+	for (const char *at = alarms; at && *at && at != end; at += strcspn(at, "\n") + 1) {
 		if (alarm_len(at) == len && strncmp(at, line, len) == 0)
 			return true;
 	}
@@ -205,7 +206,8 @@ size_t sweep_compare_alarms(
 	size_t n = 0;
 
 	for (const char *at = with->alarms; at && *at; at += strcspn(at, "\n") + 1) {
-		if (has_alarm(without->alarms, at, alarm_len(at)))
+		if (has_alarm(without->alarms, NULL, at, alarm_len(at)) ||
+			has_alarm(with->alarms, at, at, alarm_len(at)))
 			continue;
 		n++;
 		say_visibly(to, at, strcspn(at, "\n"));

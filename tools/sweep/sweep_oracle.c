@@ -205,20 +205,56 @@ static void cut_arguments(char *line)
 	*at = '\0';
 }
 
-/* Addresses differ from run to run. klog puts further values and the stack on the same line. */
-static void add_alarm(struct buf *to, const char *text)
+bool sweep_oracle_is_alarm(const char *differences)
 {
-	const char *rest = strstr(text, " panicGoValue=");
-	size_t len = rest ? (size_t)(rest - text) : strlen(text);
+	return find_alarm(differences) != NULL;
+}
 
-	for (size_t i = 0; i < len && text[i] != '\n' && i < ALARM_BYTES; i++) {
-		if (text[i] == '0' && text[i + 1] == 'x') {
+/* What a panic said, in a line of structured logging: of controller-runtime, "panic": "...", beside ids that differ each time.
+ * NULL: it has none. Up to the closing quote. */
+static const char *structured_panic(const char *line)
+{
+	static const char member[] = "\"panic\":";
+	const char *at = strstr(line, member);
+
+	if (at)
+		at += strlen(member) + strspn(at + strlen(member), " ");
+	return at && *at == '"' ? at + 1 : NULL;
+}
+
+static bool is_structured(const char *line)
+{
+	return *line == '{';
+}
+
+/* What the alarm tells, without what differs from run to run. klog puts further values and the stack on the same line, and so
+ * does structured logging. */
+static struct slice alarm_text(const char *line, const char *alarm)
+{
+	const char *value = structured_panic(line), *rest = strstr(alarm, " panicGoValue=");
+
+	if (value || is_structured(line))
+		return (struct slice){value ? value : alarm, strcspn(value ? value : alarm, "\"\n")};
+	return (struct slice){alarm, rest ? (size_t)(rest - alarm) : strcspn(alarm, "\n")};
+}
+
+/* Addresses differ from run to run. */
+static void add_alarm(struct buf *to, const char *line, const char *alarm)
+{
+	struct slice text = alarm_text(line, alarm);
+
+	if (structured_panic(line))
+		(void)!buf_printf(to, NULL, "Observed a panic: ");
+	for (size_t i = 0; i < text.len && i < ALARM_BYTES; i++) {
+		if (text.ptr[i] == '0' && i + 1 < text.len && text.ptr[i + 1] == 'x') {
 			(void)!buf_append(to, "0x", 2, NULL);
-			i += 1 + strspn(text + i + 2, "0123456789abcdef");
+			i += 1 + strspn(text.ptr + i + 2, "0123456789abcdef");
 		} else {
-			(void)!buf_append(to, text + i, 1, NULL);
+			(void)!buf_append(to, text.ptr + i, 1, NULL);
 		}
 	}
+	if (is_structured(line))
+		(void)!buf_append(to, "\n", 1, NULL);
 }
 
 static void read_log(FILE *log, struct buf *to)
@@ -230,8 +266,8 @@ static void read_log(FILE *log, struct buf *to)
 		const char *alarm = wants_frame ? NULL : find_alarm(line);
 
 		if (alarm) {
-			add_alarm(to, alarm);
-			wants_frame = true;
+			add_alarm(to, line, alarm);
+			wants_frame = !is_structured(line);
 		} else if (wants_frame && is_frame(line)) {
 			cut_arguments(line);
 			(void)!buf_printf(to, NULL, " at %.200s\n", line);

@@ -32,4 +32,7 @@ int sweep_oracle_ask(
 int sweep_oracle_read(struct sql_session *s, const struct text_list *invariants, const char *log,
 	char **ret_alarms, struct err *err) MUST_CHECK;
 
+/* Whether such differences tell of a panic, a fatal error or a race. */
+bool sweep_oracle_is_alarm(const char *differences);
+
 #endif

@@ -32,7 +32,8 @@ struct sweep_try {
 	int64_t settle_ns; /* for how long it is to be quiet when it is tried again; 0: as all others */
 	char *repeat;      /* the line that does it again, if another sweep found it; else NULL */
 	bool only_here;    /* what differs is nothing that `replay --golden` compares */
-	bool strays;       /* it went wrong in one way, and then in another */
+	bool strays;       /* it went wrong in one way, and then in another, or not: once more it is tried */
+	bool has_panicked; /* in one of its runs */
 };
 
 struct sweep_report {

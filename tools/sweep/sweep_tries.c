@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_absent.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_exchange.h"
+#include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/clock.h"
@@ -256,6 +257,18 @@ static enum sweep_stage judge_second(const struct sweep *s, struct sweep_try *tr
 	return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 }
 
+/* What did not go wrong again. More time has healed what went wrong in a quick run, but no panic: that is a race, which may be
+ * lost the next time. */
+static enum sweep_stage judge_right(const struct sweep *s, struct sweep_try *try, enum sweep_verdict right)
+{
+	if (try->has_panicked && !try->strays) {
+		try->strays = true;
+		return SWEEP_AGAIN;
+	}
+	try->verdict = (s->quick && !try->has_panicked) || right != SWEEP_FINE ? right : SWEEP_UNSURE;
+	return SWEEP_OVER;
+}
+
 /* Gives the try the verdict of its last run; returns what is to run then. `is_other`: it differs in another way than before. */
 static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_ground *ground,
 	const struct sweep_slot *slot, bool differs, bool is_other, const struct sweep_answer *answer)
@@ -276,8 +289,7 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 			return SWEEP_AGAIN;
 		if (struck && differs)
 			return judge_second(s, try, is_other);
-		try->verdict = s->quick || right != SWEEP_FINE ? right : SWEEP_UNSURE;
-		break;
+		return judge_right(s, try, right);
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
 	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
 	case SWEEP_OVER: break;
@@ -410,6 +422,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	if (rc)
 		return rc;
 	differences = find_differences(s, slot, &answer, &only_here);
+	try->has_panicked |= differences && sweep_oracle_is_alarm(differences);
 	is_other = differences && try->differences && !sweep_share_cause(try->differences, differences);
 	*ret_next = judge_run(s, ground, slot, differences, is_other, &answer);
 	if (*ret_next == SWEEP_AGAIN)
