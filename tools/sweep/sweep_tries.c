@@ -257,15 +257,17 @@ static enum sweep_stage judge_second(const struct sweep *s, struct sweep_try *tr
 	return try->verdict == SWEEP_WRONG && wants_control(s, try) ? SWEEP_CONTROL : SWEEP_OVER;
 }
 
-/* What did not go wrong again. More time has healed what went wrong in a quick run, but no panic: that is a race, which may be
- * lost the next time. */
+/* What did not go wrong again. More time has healed what went wrong in a quick run, or in one that was quiet for less than this
+ * one; but no panic: that is a race, which may be lost the next time. */
 static enum sweep_stage judge_right(const struct sweep *s, struct sweep_try *try, enum sweep_verdict right)
 {
+	bool is_healed = (s->quick || try->settle_ns) && !try->has_panicked;
+
 	if (try->has_panicked && !try->strays) {
 		try->strays = true;
 		return SWEEP_AGAIN;
 	}
-	try->verdict = (s->quick && !try->has_panicked) || right != SWEEP_FINE ? right : SWEEP_UNSURE;
+	try->verdict = is_healed || right != SWEEP_FINE ? right : SWEEP_UNSURE;
 	return SWEEP_OVER;
 }
 
