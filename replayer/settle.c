@@ -15,7 +15,7 @@
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
 #define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
-/* After its first watches a program that was started again may take so long to open the others. */
+/* The time in which a program that was started again opens its other watches, after the first ones. */
 #define RESTARTED_MIN (3 * NS_PER_S)
 
 /* What moves when somebody does something. */
@@ -97,7 +97,7 @@ static uint64_t count_shown(const struct settle *s)
 
 static bool is_owed(const struct settle *s)
 {
-	return s->options.is_owed && s->options.is_owed(s->options.context);
+	return s->options.is_owed(s->options.context);
 }
 
 static bool is_shut(void *settle)
@@ -145,8 +145,8 @@ static void shut_before_start(struct settle *s, int64_t now_ns)
 	s->shut_ns = s->idle_ns = s->told_ns = now_ns;
 }
 
-/* For so long clients in lock-step do nothing before a step is over. One that limits its own rate may wait for its turn for
- * longer than the step; if it goes on for ever it does not stop the tape. */
+/* For how long clients do nothing before a step is over. A client that limits its own rate may wait for its turn for longer
+ * than the step. If it never comes to an end, it does not stop the tape. */
 static int64_t idle_time(const struct settle *s, int64_t now_ns)
 {
 	int64_t rest_ns = now_ns - s->doing_ns < AWAKE_MAX ? pace_rest_ns(&s->options.run->pace) : 0;
@@ -194,8 +194,7 @@ static void look_for_awaited(struct settle *s, int64_t now_ns)
 {
 	int64_t rest_ns = s->options.quiet_ns > RESTARTED_MIN ? s->options.quiet_ns : RESTARTED_MIN;
 
-	if (s->options.step_ns && s->options.stop_awaiting && player_is_held(s->options.player) &&
-		now_ns - s->idle_ns >= rest_ns)
+	if (s->options.step_ns && player_is_held(s->options.player) && now_ns - s->idle_ns >= rest_ns)
 		s->options.stop_awaiting(s->options.context);
 }
 

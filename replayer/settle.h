@@ -11,12 +11,12 @@
  *
  * In lock-step the clock stands still before the first event, after each one that was sent to a watch, after a watch
  * was opened again, and after a fault that kept events back. It waits until the clients, which may have to react, have
- * been quiet and have sent no request either; from a client that limits its own rate (pace.h) another may be about to come. So they find the same state at each event in every replay, however fast
- * they are. After a write that failed, and
+ * been quiet and have sent no request either; from a client that limits its own rate (pace.h) another may be about to
+ * come. So they find the same state at each event in every replay, however fast they are. After a write that failed, and
  * after discovery, a further request is expected: the clock waits for it, for up to 1.5 s. After a write that a fault
  * refused or left unanswered it waits until that object is asked for again, for up to 1.5 s or the time that counts as quiet.
- * While an object of the tape waits for a name that a program has not let go of, what keeps events from clients ends, and
- * the clock waits for the name, or until they have been quiet for that time.
+ * An object of the tape may be hidden until a program lets go of its name. Then faults that keep events from clients end, and
+ * the clock waits until the name is free, or until the clients have been quiet for that time.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
@@ -45,11 +45,11 @@ struct settle_options {
 	void (*moment)(void *context);
 	bool (*is_asking)(void *context);
 	/* In lock-step: whether a program is to do something before the tape can go on; nothing is to be kept from it; it
-	 * does not do it. All may be NULL. */
+	 * does not do it. */
 	bool (*is_owed)(void *context);
 	void (*show_all)(void *context);
 	void (*give_up)(void *context);
-	/* In lock-step: a client that has just been started again will open no further watch. May be NULL. */
+	/* In lock-step: a client that has just been started again will open no further watch. */
 	void (*stop_awaiting)(void *context);
 	void *context;
 };

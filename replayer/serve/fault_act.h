@@ -35,7 +35,7 @@ void fault_act_jump(struct fault_act *a, const struct tape *t);
 /* The tape waits for a program, which therefore is to see all that has happened. */
 void fault_act_yield(struct fault_act *a);
 
-/* Watches that a restarted program has not opened again, though it is quiet, are not waited for. */
+/* The restarted program is quiet: the clock does not wait for watches that it has not opened again. */
 void fault_act_stop_awaiting(struct fault_act *a);
 
 /* Whose listener refuses; before it accepts. */

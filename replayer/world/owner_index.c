@@ -138,6 +138,27 @@ static void drop_entry(
 
 /* ---- objects ---- */
 
+bool owner_uids_begin(struct slice object, struct json_iter *ret)
+{
+	struct slice owners;
+
+	return json_get(object, "metadata.ownerReferences", &owners, NULL) > 0 &&
+	       json_iter_begin(owners, ret, NULL) == 0;
+}
+
+bool owner_uids_next(struct json_iter *it, struct slice *ret_uid)
+{
+	struct slice key, owner, uid;
+
+	while (json_iter_next(it, &key, &owner, NULL) > 0) {
+		if (json_get(owner, "uid", &uid, NULL) <= 0 || uid.len <= 2)
+			continue;
+		*ret_uid = (struct slice){uid.ptr + 1, uid.len - 2};
+		return true;
+	}
+	return false;
+}
+
 typedef void entry_change(
 	struct owner_index *x, uint64_t owner, uint32_t resource, struct slice namespace, struct slice name);
 
@@ -145,17 +166,12 @@ typedef void entry_change(
 static void for_each_owner(struct owner_index *x, entry_change *change, uint32_t resource,
 	struct slice namespace, struct slice name, struct slice object)
 {
-	struct slice owners, key, owner, uid;
+	struct slice uid;
 	struct json_iter it;
+	bool has_any = owner_uids_begin(object, &it);
 
-	if (json_get(object, "metadata.ownerReferences", &owners, NULL) <= 0 ||
-		json_iter_begin(owners, &it, NULL))
-		return;
-	while (json_iter_next(&it, &key, &owner, NULL) > 0) {
-		if (json_get(owner, "uid", &uid, NULL) > 0 && uid.len > 2)
-			change(x, hash_add(HASH_EMPTY, (struct slice){uid.ptr + 1, uid.len - 2}), resource,
-				namespace, name);
-	}
+	while (has_any && owner_uids_next(&it, &uid))
+		change(x, hash_add(HASH_EMPTY, uid), resource, namespace, name);
 }
 
 void owner_index_add(struct owner_index *x, const struct change *c)

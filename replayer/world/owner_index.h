@@ -6,6 +6,7 @@
 #define REPLAYER_OWNER_INDEX_H
 
 #include "replayer/world/world.h"
+#include "schema/base/json_scan.h"
 
 /* An object by its name. */
 struct object_ref {
@@ -20,6 +21,10 @@ void owner_index_free(struct owner_index *x); /* accepts NULL */
 
 /* Rebuilds the index from every live object of the world. Objects that cannot be read have no owners. */
 void owner_index_fill(struct owner_index *x, struct world *w);
+
+/* The UIDs of the owners that an object names, one by one; false: it names none, or no more. */
+bool owner_uids_begin(struct slice object, struct json_iter *ret);
+bool owner_uids_next(struct json_iter *it, struct slice *ret_uid);
 
 /* The object is there with these bytes, or was and is gone. */
 void owner_index_add(struct owner_index *x, const struct change *c);

@@ -354,7 +354,7 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 
 bool awaited_is_busy(const struct awaited *a)
 {
-	return a && (a->waiting_count > 0 || a->dependents.due_count > 0);
+	return a && (a->waiting_count > 0 || awaited_dependents_is_busy(&a->dependents));
 }
 
 void awaited_work(struct awaited *a, struct api *api)

@@ -1,6 +1,6 @@
 /*
- * awaited_dependents.h: objects of the tape that name an owner which a program of this replay has not made yet (--await).
- * In the cluster they came of it, so nobody sees them before: then they are where the tape has them.
+ * awaited_dependents.h: objects of the tape whose owner is still to be made by a program of this replay (--await). In the
+ * cluster they came of that owner, so they are hidden until it is made. Then they are where the tape has them.
  *
  *                     its owner is made
  *     tape: ADDED ---> hidden ----------> shown, and follows the tape (follow_tape.h)
@@ -10,17 +10,13 @@
 #ifndef REPLAYER_AWAITED_DEPENDENTS_H
 #define REPLAYER_AWAITED_DEPENDENTS_H
 
-#include "replayer/serve/call.h"
+#include "replayer/write/hidden_objects.h"
 #include "schema/base/text_map.h"
-
-struct dependent;
 
 /* All zero: there are none. */
 struct awaited_dependents {
-	struct dependent *items; /* in the order in which the tape made them */
-	size_t count;
-	struct text_map hidden; /* the UIDs of objects that nobody sees yet */
-	size_t due_count;
+	struct hidden_objects objects; /* with UID and owner */
+	struct text_map hidden;        /* the UIDs of these, and of the owners that are to come */
 };
 void awaited_dependents_release(struct awaited_dependents *d);
 
@@ -36,7 +32,8 @@ void awaited_dependents_before(struct awaited_dependents *d, struct world *world
 bool awaited_dependents_has(
 	const struct awaited_dependents *d, const struct collection *in, const struct change *c);
 
-/* Shows those whose owners have been made. */
+/* Whether there are any whose owners have been made; and shows these. */
+bool awaited_dependents_is_busy(const struct awaited_dependents *d);
 void awaited_dependents_work(struct awaited_dependents *d, struct api *api);
 
 #endif

@@ -77,6 +77,13 @@ static inline bool slice_begins(struct slice s, const char *with)
 	return s.len >= len && memcmp(s.ptr, with, len) == 0;
 }
 
+static inline bool slice_ends(struct slice s, const char *with)
+{
+	size_t len = strlen(with);
+
+	return s.len >= len && memcmp(s.ptr + s.len - len, with, len) == 0;
+}
+
 /* Takes the word off the front of *s; false, and nothing taken, if *s begins with something else. */
 static inline bool slice_skip(struct slice *s, const char *word)
 {

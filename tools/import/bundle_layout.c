@@ -30,13 +30,6 @@ static bool split(const char *path, struct path_parts *ret)
 	return ret->count > 0;
 }
 
-static bool slice_ends(struct slice s, const char *with)
-{
-	size_t len = strlen(with);
-
-	return s.len >= len && memcmp(s.ptr + s.len - len, with, len) == 0;
-}
-
 static struct slice without(struct slice s, const char *ending)
 {
 	return slice_ends(s, ending) ? (struct slice){s.ptr, s.len - strlen(ending)} : s;

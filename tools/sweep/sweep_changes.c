@@ -24,13 +24,6 @@ struct reading {
 	struct buf text;
 };
 
-static bool ends_with(struct slice text, const char *end)
-{
-	size_t len = strlen(end);
-
-	return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 /* What changes without anybody acting on it: counters of the server, heartbeats, who leads. */
 static bool is_noise(struct slice path)
 {
@@ -42,7 +35,7 @@ static bool is_noise(struct slice path)
 	if (slice_begins(path, "$.metadata.generation") || slice_begins(path, "$.metadata.managedFields"))
 		return true;
 	for (size_t i = 0; ends[i]; i++) {
-		if (ends_with(path, ends[i]))
+		if (slice_ends(path, ends[i]))
 			return true;
 	}
 	return false;

@@ -134,35 +134,21 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
-static bool starts_with(struct slice text, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return text.len >= len && memcmp(text.ptr, prefix, len) == 0;
-}
-
-static bool ends_with(struct slice text, const char *suffix)
-{
-	size_t len = strlen(suffix);
-
-	return text.len >= len && memcmp(text.ptr + text.len - len, suffix, len) == 0;
-}
-
 /* A revision counts the states that the program has seen. */
 static bool is_lower_revision(const struct json_change *d)
 {
-	return starts_with(d->field, "metadata.annotations[") && ends_with(d->field, "/revision]") &&
+	return slice_begins(d->field, "metadata.annotations[") && slice_ends(d->field, "/revision]") &&
 	       is_digits(d->old_value) && is_digits(d->new_value) &&
 	       strtoull(d->new_value.ptr + 1, NULL, 10) < strtoull(d->old_value.ptr + 1, NULL, 10);
 }
 
-/* A condition of a status that was true, and is so no longer, is there for those alone who saw it true. For whoever reads
- * it, a condition that is absent is as little true as one that is False. */
+/* Some programs write that a condition is False only if they have seen it true before. Readers take a condition that is absent
+ * for one that is not true. */
 static bool is_condition_that_was(const struct json_change *d)
 {
 	struct slice status;
 
-	return starts_with(d->field, STATUS ".conditions[") && ends_with(d->field, "]") &&
+	return slice_begins(d->field, STATUS ".conditions[") && slice_ends(d->field, "]") &&
 	       !d->new_value.len && json_get(d->old_value, "status", &status, NULL) > 0 &&
 	       slice_is(status, "\"False\"");
 }

@@ -231,19 +231,20 @@ static bool is_structured(const char *line)
  * does structured logging. */
 static struct slice alarm_text(const char *line, const char *alarm)
 {
-	const char *value = structured_panic(line), *rest = strstr(alarm, " panicGoValue=");
+	const char *rest = strstr(alarm, " panicGoValue=");
 
-	if (value || is_structured(line))
-		return (struct slice){value ? value : alarm, strcspn(value ? value : alarm, "\"\n")};
+	if (is_structured(line))
+		return (struct slice){alarm, strcspn(alarm, "\"\n")};
 	return (struct slice){alarm, rest ? (size_t)(rest - alarm) : strcspn(alarm, "\n")};
 }
 
 /* Addresses differ from run to run. */
 static void add_alarm(struct buf *to, const char *line, const char *alarm)
 {
-	struct slice text = alarm_text(line, alarm);
+	const char *panic = structured_panic(line);
+	struct slice text = panic ? (struct slice){panic, strcspn(panic, "\"\n")} : alarm_text(line, alarm);
 
-	if (structured_panic(line))
+	if (panic)
 		(void)!buf_printf(to, NULL, "Observed a panic: ");
 	for (size_t i = 0; i < text.len && i < ALARM_BYTES; i++) {
 		if (text.ptr[i] == '0' && i + 1 < text.len && text.ptr[i + 1] == 'x') {
