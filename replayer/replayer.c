@@ -217,6 +217,7 @@ static int open_player(struct replayer *r, struct err *err)
 static int open_run(struct replayer *r, struct err *err)
 {
 	const struct run_facts facts = {.tape = r->options->tape,
+		.secrets_key = r->options->secrets_key,
 		.first_seq = r->bounds.from_seq,
 		.last_seq = r->bounds.until_seq,
 		.speed = r->options->speed};

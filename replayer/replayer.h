@@ -43,6 +43,7 @@ struct replay_options {
 	bool lenient;                    /* faults that strike nobody, and bounds outside the tape, are not
 				failures */
 	const char *run;                 /* the run file to make; NULL: none */
+	const char *secrets_key;         /* a file with the key for Secrets in the run; NULL: see run.h */
 	const char *report;              /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns;         /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */

@@ -25,7 +25,7 @@
 struct values {
 	const char *probe, *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	const char *run, *report, *ahead, *gaps, *as_seen_by;
+	const char *run, *secrets_key, *report, *ahead, *gaps, *as_seen_by;
 	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed, max_written;
 	struct access_options access;
 	struct text_list hosts;
@@ -108,13 +108,16 @@ static const struct option_row options[] = {
 		"the tape does not take this finalizer of a program away: an object that is to be deleted waits for "
 		"the program"},
 	{OPTION_LIST, 0, "await", offsetof(struct values, await), "RULE",
-		"leave to a program what it did in the recording: make [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]"
-		"NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, or bind update=pods/binding:SCHEDULER; "
+		"leave to a program what it did in the recording: make or delete [create,delete=|delete=]RESOURCE[.GROUP]"
+		"[/[NAMESPACE/]NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, or bind update=pods/binding:SCHEDULER; "
 		"@FILE: rules, one on each line"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
+	{OPTION_TEXT, 0, "secrets-key", offsetof(struct values, secrets_key), "FILE",
+		"in the run, replace values of Secrets by digests under this key, so that those of several runs can be "
+		"compared; made if there is no such file, not used if the tape has a key of its own beside it"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
 		"at the end compare the writes with those of an earlier run, and exit with 1 if they differ"},
 	{OPTION_LIST, 0, "also", offsetof(struct values, golden.verdict.also), "RUN",
@@ -238,6 +241,7 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.child = operands->child,
 		.keys = v->keys,
 		.run = v->run,
+		.secrets_key = v->secrets_key,
 		.report = v->report && strcmp(v->report, "-") != 0 ? v->report : NULL,
 		.max_lateness_ns = v->max_lateness_ns,
 		.view = v->view,

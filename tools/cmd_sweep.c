@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_ignored.h"
+#include "tools/sweep/sweep_lines.h"
 #include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_place.h"
 
@@ -88,117 +89,6 @@ static const struct option_row options[] = {
 
 /* ---- the whole ---- */
 
-/* Appends an option whose value is a word of a shell; takes the text over. */
-static char *add_option(char *text, const char *name, const char *value)
-{
-	char *word = sweep_word(value), *longer = xasprintf("%s --%s %s", text, name, word);
-
-	free(word);
-	free(text);
-	return longer;
-}
-
-static char *add_options(char *text, const char *name, const struct text_list *values)
-{
-	for (size_t i = 0; i < values->count; i++)
-		text = add_option(text, name, values->items[i]);
-	return text;
-}
-
-static char *add_flag(char *text, const char *name, bool given)
-{
-	char *longer = given ? xasprintf("%s --%s", text, name) : xstrdup(text);
-
-	free(text);
-	return longer;
-}
-
-static char *add_lockstep(char *text, const struct sweep *s)
-{
-	int64_t lockstep_ns = s->runs.options.lockstep_ns;
-	char *value = xasprintf("%lldms", (long long)(lockstep_ns / NS_PER_MS));
-
-	if (lockstep_ns)
-		text = add_option(text, "lockstep", value);
-	free(value);
-	return text;
-}
-
-/* What is the same for `replay` and `sweep`. */
-static char *begin_line(const struct sweep *s, const char *command)
-{
-	const struct sweep_values *v = s->v;
-	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape %s %s --speed %s", command, tape, v->tried.speed);
-
-	free(tape);
-	return text;
-}
-
-/* Takes the text over. */
-static char *end_line(char *text, const struct sweep *s)
-{
-	const struct sweep_values *v = s->v;
-
-	text = add_flag(text, "plain", v->tried.plain);
-	text = add_flag(text, "gc", v->gc);
-	text = add_lockstep(text, s);
-	if (v->from)
-		text = add_option(text, "from", v->from);
-	if (v->until)
-		text = add_option(text, "until", v->until);
-	return add_options(text, "write", &v->tried.writes);
-}
-
-static char *make_again(const struct sweep *s)
-{
-	return end_line(add_option(begin_line(s, "replay"), "wait-watchers", s->runs.watches), s);
-}
-
-/* Compared is what the sweep has compared, and with what: further runs without gaps tell what differs by itself. */
-static char *make_verdict(struct sweep *s, bool laid_over)
-{
-	const struct sweep_slot first = {.number = 1, .laid_over = laid_over};
-	char *golden = sweep_run_file(&s->runs, &first, "run");
-	const struct sweep_recorded *recorded = &s->runs.options.recorded;
-	char *text = xstrdup(laid_over && !s->v->tried.writes.count ? " --write overlay" : "");
-	char *await = laid_over && recorded->awaited ? xasprintf("@%s", recorded->awaited) : NULL;
-
-	if (laid_over)
-		text = add_options(text, "hold-finalizer", &recorded->finalizers);
-	if (await)
-		text = add_option(text, "await", await);
-	text = add_option(text, "golden", golden);
-	text = add_options(text, "also", &sweep_ground_of(s, laid_over)->measure.taught);
-	text = add_option(text, "compare", s->v->tried.compare);
-	text = add_options(text, "ignore", &s->v->tried.ignored);
-	free(golden);
-	free(await);
-	return text;
-}
-
-/* The same sweep, for findings of which a replay alone does not tell. */
-static char *make_anew(const struct sweep *s, bool laid_over)
-{
-	const struct sweep_values *v = s->v;
-	char *settle = xasprintf("%lldms", (long long)(v->tried.settle_ns / NS_PER_MS));
-	char *text = add_option(begin_line(s, "sweep"), "settle", settle);
-
-	free(settle);
-	text = add_option(text, "compare", v->tried.compare);
-	text = add_options(text, "ignore", &v->tried.ignored);
-	if (laid_over && !v->tried.writes.count)
-		text = add_option(text, "write", "overlay");
-	text = end_line(add_flag(text, "kill", v->kill), s);
-	if (v->probe)
-		text = add_option(text, "probe", v->probe);
-	if (v->hold)
-		text = add_option(text, "hold-finalizers", v->hold);
-	if (v->await)
-		text = add_option(text, "await", v->await);
-	return add_options(text, "invariant", &v->invariants);
-}
-
 /* Where results are to go into a store; NULL: they stay in their folder. */
 static const char *store_url(const struct sweep_values *v)
 {
@@ -261,12 +151,12 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
-		.again = make_again(s),
+		.again = sweep_line_again(s),
 		.settle_ns = s->v->tried.settle_ns,
-		.anew = make_anew(s, false),
-		.anew_laid_over = make_anew(s, true),
-		.verdict = make_verdict(s, false),
-		.verdict_laid_over = make_verdict(s, true),
+		.anew = sweep_line_anew(s, false),
+		.anew_laid_over = sweep_line_anew(s, true),
+		.verdict = sweep_line_verdict(s, false),
+		.verdict_laid_over = sweep_line_verdict(s, true),
 		.child = s->runs.options.child,
 		.without = &s->plain.answer,
 		.positions = &s->positions,
@@ -383,6 +273,8 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 	sql_session_close(session);
 	if (rc == 0)
 		rc = prepare_folder(&s->runs, s->v->out, err);
+	if (rc == 0)
+		rc = sweep_key_prepare(&s->runs, err);
 	sweep_jobs_prepare();
 	if (rc)
 		return rc;
@@ -410,6 +302,7 @@ static void sweep_release(struct sweep *s)
 	free(s->tries);
 	free(s->runs.folder);
 	free(s->runs.watches);
+	free(s->runs.secrets_key);
 	compare_rules_free(s->ignored);
 	text_list_release(&s->runs.options.made_up);
 	sweep_recorded_release(&s->runs.options.recorded);

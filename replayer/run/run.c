@@ -332,11 +332,12 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 {
 	char *tape;
 	char speed[32] = "max";
-	int rc = run_file_open(path, &r->file, err);
+	int rc = redactor_of_tape(f->tape, f->secrets_key, &r->redactor, err);
 
+	if (rc == 0)
+		rc = run_file_open(path, &r->file, err);
 	if (rc)
 		return rc;
-	r->redactor = redactor_of_tape(f->tape);
 	tape = realpath(f->tape, NULL);
 	if (f->speed > SPEED_MAX)
 		snprintf(speed, sizeof(speed), "%g", f->speed);

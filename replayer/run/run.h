@@ -159,6 +159,7 @@ void run_fault(struct run *r, const struct run_request *request, struct run_faul
 
 struct run_facts {
 	const char *tape;
+	const char *secrets_key;           /* for the tape without one (redact.h); NULL: nobody keeps it */
 	uint64_t first_seq, last_seq, seq; /* its beginning, intended end, and present position */
 	double speed;
 	uint64_t connections_cut;

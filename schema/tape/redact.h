@@ -22,9 +22,10 @@ struct redactor;
 int redactor_open(const char *tape_path, struct redactor **ret, struct err *err) MUST_CHECK;
 void redactor_close(struct redactor *r); /* NULL is fine */
 
-/* With the tape's key if there is one to be read, so that digests compare with those on the tape; with a key
- * that nobody keeps otherwise. Writes nothing. */
-struct redactor *redactor_of_tape(const char *tape_path);
+/* With the tape's key if there is one to be read, so that digests compare with those on the tape; else with that of
+ * a key file, which is read or made as by redactor_open; NULL: with a key that nobody keeps. */
+int redactor_of_tape(
+	const char *tape_path, const char *key_path, struct redactor **ret, struct err *err) MUST_CHECK;
 
 /* With a random key that nobody keeps. */
 int redactor_random(struct redactor **ret, struct err *err) MUST_CHECK;

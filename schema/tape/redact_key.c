@@ -140,31 +140,40 @@ static int make_key(const char *path, unsigned char key[REDACT_KEY_BYTES], struc
 
 /* ---- the redactor ---- */
 
-int redactor_open(const char *tape_path, struct redactor **ret, struct err *err)
+/* beside: what the key belongs to, whose owner is believed. */
+static int open_key(const char *path, const char *beside, struct redactor **ret, struct err *err)
 {
-	char *path = key_path(tape_path);
 	unsigned char key[REDACT_KEY_BYTES];
 	bool is_new = access(path, F_OK) != 0 && errno == ENOENT;
-	int rc = is_new ? make_key(path, key, err) : read_key(path, tape_path, key, err);
+	int rc = is_new ? make_key(path, key, err) : read_key(path, beside, key, err);
 
 	if (rc == 0) {
 		*ret = redactor_with_key(key);
 		(*ret)->made = is_new ? xstrdup(path) : NULL;
 	}
+	return rc;
+}
+
+int redactor_open(const char *tape_path, struct redactor **ret, struct err *err)
+{
+	char *path = key_path(tape_path);
+	int rc = open_key(path, tape_path, ret, err);
+
 	free(path);
 	return rc;
 }
 
-struct redactor *redactor_of_tape(const char *tape_path)
+int redactor_of_tape(const char *tape_path, const char *other, struct redactor **ret, struct err *err)
 {
 	char *path = key_path(tape_path);
 	unsigned char key[REDACT_KEY_BYTES];
 	bool known = read_key(path, tape_path, key, NULL) == 0;
 
 	free(path);
-	if (!known && getrandom(key, REDACT_KEY_BYTES, 0) != REDACT_KEY_BYTES)
-		abort(); /* 32 bytes are never cut short */
-	return redactor_with_key(key);
+	if (!known)
+		return other ? open_key(other, other, ret, err) : redactor_random(ret, err);
+	*ret = redactor_with_key(key);
+	return 0;
 }
 
 int redactor_random(struct redactor **ret, struct err *err)

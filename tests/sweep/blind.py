@@ -7,6 +7,7 @@
     claims    deletes the ConfigMap that others made for a pod, when it ends; the buggy one does not look whose it is (stale, at the end)
     cleaner   one for each pod, deleted when the pod is to go, which its own finalizer then allows; the buggy one allows it first (restart)
     holder    takes its finalizer from each pod that is to go; the buggy one not if it finds it so when it starts (restart over a change)
+    secrets   a Secret for each pod, with its UID; the buggy one leaves it as it is for a later pod (unobserved)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     orphan    one for each pod, which goes with it; the buggy one does not look for leftovers when it starts (restart over a deletion)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
@@ -166,6 +167,20 @@ class Claims(Owner):
 
     def deleted(self, pod, _):
         pass
+
+
+class Secrets(Blind):
+    ALL = "/api/v1/namespaces/default/secrets"
+
+    def added(self, pod):
+        name = pod["metadata"]["name"]
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"uid": pod["metadata"]["uid"]}}
+        if self.cluster.ask("POST", self.ALL, secret)[0] == 409:
+            self.cluster.ask("PUT", self.ALL + "/" + name, secret)
+
+    def updated(self, old, pod):
+        if not self.buggy and old["metadata"]["uid"] != pod["metadata"]["uid"]:
+            self.added(pod)
 
 
 class Versions(Blind):
@@ -445,7 +460,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

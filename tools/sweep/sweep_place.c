@@ -188,6 +188,7 @@ void sweep_place_drop(const char *folder)
 {
 	(void)!each_file(folder, remove_one, NULL, NULL);
 	(void)!remove_one(NULL, folder, SWEEP_REPORT_NAME, NULL);
+	(void)!remove_one(NULL, folder, SWEEP_KEY_NAME, NULL);
 	rmdir(folder);
 }
 

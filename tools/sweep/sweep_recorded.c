@@ -3,6 +3,7 @@
 
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "tools/sweep/sweep_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ int sweep_recorded_await(
 	if (!grows)
 		return 0;
 	if (!r->awaited)
-		r->awaited = xasprintf("%s/awaited.txt", folder);
+		r->awaited = xasprintf("%s/" SWEEP_AWAITED_NAME, folder);
 	return write_awaited(r, err);
 }
 

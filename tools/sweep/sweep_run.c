@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
+#include "schema/tape/redact.h"
 #include "tools/sweep/sweep_made_up.h"
 
 #include <ctype.h>
@@ -62,7 +63,7 @@ bool sweep_is_file(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
-	if (strcmp(name, "sweep.json") == 0)
+	if (strcmp(name, "sweep.json") == 0 || strcmp(name, SWEEP_AWAITED_NAME) == 0)
 		return true;
 	return dot &&
 	       (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0 ||
@@ -136,6 +137,18 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 	if (len > 5 && strcmp(name + len - 5, ".tape") == 0)
 		len -= 5;
 	return folder ? use_folder(s, folder, err) : make_folder(s, name, (int)len, err);
+}
+
+int sweep_key_prepare(struct sweep_runs *s, struct err *err)
+{
+	struct redactor *made;
+	int rc;
+
+	s->secrets_key = xasprintf("%s/" SWEEP_KEY_NAME, s->folder);
+	rc = redactor_of_tape(s->options.tape, s->secrets_key, &made, err);
+	if (rc == 0)
+		redactor_close(made);
+	return rc;
 }
 
 /* ---- one run ---- */
@@ -229,9 +242,10 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	char *await = slot->laid_over && v->recorded.awaited ? xasprintf("@%s", v->recorded.awaited) : NULL;
 	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
 	char *fixed[] = {(char *)"replay", (char *)s->options.tape, (char *)"--gaps",
-		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--settle", settle,
-		(char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,
-		(char *)"--speed", (char *)v->speed, v->plain ? (char *)"--plain" : NULL};
+		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--secrets-key",
+		s->secrets_key, (char *)"--settle", settle, (char *)"--settle-limit", (char *)"0",
+		(char *)"--wait-watchers", s->watches, (char *)"--speed", (char *)v->speed,
+		v->plain ? (char *)"--plain" : NULL};
 	size_t count = 0, child_count = 0;
 	char **arguments;
 	int rc;

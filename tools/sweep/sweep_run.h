@@ -57,16 +57,24 @@ struct sweep_runs {
 	struct sweep_options options;
 	int64_t quick_ns;       /* of a short --settle */
 	char *folder, *watches; /* owned; for --wait-watchers */
+	char *secrets_key;      /* owned: in the folder */
 	struct sweep_job job[SWEEP_JOBS_MAX];
 	struct sweep_slot slot[SWEEP_JOBS_MAX];
 };
 
-/* Whether a file of that name is one that sweeps write into their folder. */
+#define SWEEP_AWAITED_NAME "awaited.txt"
+#define SWEEP_KEY_NAME                                                                                       \
+	"secrets.key" /* for the values of Secrets in all runs, if the tape has none; goes into no store */
+
+/* Whether a file of that name is one that sweeps write into their folder, and into a store. */
 bool sweep_is_file(const char *name);
 
 /* Makes the folder. NULL: one that is not there yet, named after the tape. One that is named must not hold an
  * earlier sweep: ERR_USAGE. */
 int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err) MUST_CHECK;
+
+/* Makes the key in that folder, unless the tape has one: runs at the same time must not. */
+int sweep_key_prepare(struct sweep_runs *s, struct err *err) MUST_CHECK;
 
 /* FOLDER/NAME.suffix of what runs in that slot; the caller frees. */
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
