@@ -7,7 +7,9 @@ static void parse_verbs(struct slice *text, struct await_rule *r)
 {
 	r->updates = slice_skip(text, "update=");
 	r->deletes = slice_skip(text, "create,delete=");
-	(void)slice_skip(text, "create=");
+	r->creates = r->deletes || slice_skip(text, "create=");
+	if (!r->creates && !r->updates)
+		r->creates = !(r->deletes = slice_skip(text, "delete="));
 }
 
 /* SUBRESOURCE:MANAGER, or only the latter: then `head` ends with it. */
@@ -49,7 +51,7 @@ static int parse_rule(struct await_rule *r, struct err *err)
 		(!r->name.ptr || r->name.len))
 		return 0;
 	return err_set(err, ERR_USAGE,
-		"bad rule '%s': expected [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME] or "
+		"bad rule '%s': expected [create,delete=|delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME] or "
 		"update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER",
 		r->text);
 }

@@ -5,6 +5,8 @@
 #include "replayer/write/awaited_dependents.h"
 #include "replayer/write/awaited_fields.h"
 #include "replayer/write/follow_tape.h"
+#include "replayer/write/own_part.h"
+#include "replayer/write/own_write.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 #include "schema/base/text_map.h"
@@ -14,10 +16,13 @@
 /* An object from its creation to its end; a name may have several, one after the other. */
 struct life {
 	char *uid;
-	uint64_t first_seq; /* of its events on the tape */
+	uint64_t first_seq; /* of its events on the tape after the replay's begin */
 	uint64_t last_seq;  /* ... of those that have passed; 0: it is to come */
-	bool is_made;       /* by a program of this replay */
-	bool is_over;       /* on the tape */
+	uint64_t end_seq;   /* ... the last that is left to programs, as they delete it; 0: none */
+	bool of_tape;       /* others make it */
+	bool is_made;       /* by a program of this replay, or by the tape */
+	bool is_asked; /* ... a program has asked for its end, which finalizers or a grace period delay */
+	bool is_over;  /* on the tape */
 };
 
 struct awaited_name {
@@ -32,12 +37,14 @@ struct catching_up {
 	uint32_t resource;
 	char *namespace, *name;
 	uint64_t seq;
+	bool is_over; /* there */
 };
 
 struct awaited {
 	struct world *world;
 	struct awaited_name **names;
 	size_t count, cap;
+	size_t met; /* objects that rules are about */
 	struct text_map by_key;
 	struct awaited_fields fields;
 	struct awaited_binding binding;
@@ -97,34 +104,53 @@ static struct awaited_name *add_name(struct awaited *a, const struct event *e)
 	return n;
 }
 
-static void add_life(struct awaited_name *n, const struct event *e)
+static void insert_life(struct awaited_name *n, size_t at, const struct event *e)
 {
 	if (n->count == n->cap) {
 		n->cap = n->cap ? 2 * n->cap : 1;
 		n->lives = xrealloc(n->lives, n->cap * sizeof(*n->lives));
 	}
-	n->lives[n->count++] = (struct life){.uid = slice_dup(e->uid), .first_seq = e->seq};
+	memmove(&n->lives[at + 1], &n->lives[at], (n->count++ - at) * sizeof(*n->lives));
+	n->lives[at] = (struct life){
+		.uid = slice_dup(e->uid), .first_seq = e->seq, .of_tape = true, .is_made = true};
 }
 
-/* A list shows what had been there before. */
-static bool begins_life(const struct event *e)
+/* The life that the event belongs to, which may be the first of it. */
+static struct life *take_life(struct awaited_name *n, const struct event *e)
 {
-	return e->type == EVENT_ADDED && e->origin != ORIGIN_LIST && e->uid.len;
+	size_t at = n->count;
+
+	while (at && n->lives[at - 1].first_seq > e->seq)
+		at--;
+	if (at && slice_is(e->uid, n->lives[at - 1].uid))
+		return &n->lives[at - 1];
+	insert_life(n, at, e);
+	return &n->lives[at];
+}
+
+/* Whether the program makes the object. A list shows what had been there before. */
+static bool is_creation(const struct await_rule *r, const struct event *e)
+{
+	return r->creates && e->type == EVENT_ADDED && e->origin != ORIGIN_LIST;
 }
 
 static void take_event(struct awaited *a, const struct await_rule *r, const struct event *e)
 {
 	struct awaited_name *n;
+	struct life *l;
 
-	if (!begins_life(e) || (r->namespace.len && !slice_equal(r->namespace, e->namespace)) ||
+	if (!e->uid.len || (r->creates && !is_creation(r, e)) ||
+		(r->namespace.len && !slice_equal(r->namespace, e->namespace)) ||
 		(r->name.len && !slice_equal(r->name, e->name)))
 		return;
 	n = find_name(a, e->resource, e->namespace, e->name);
 	if (!n)
 		n = add_name(a, e);
 	n->deletes |= r->deletes;
-	if (!n->count || n->lives[n->count - 1].first_seq < e->seq)
-		add_life(n, e);
+	l = take_life(n, e);
+	if (r->creates)
+		l->of_tape = l->is_made = false;
+	a->met++;
 }
 
 static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t resource, struct err *err)
@@ -148,7 +174,7 @@ static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t
 static int check_policy(const struct await_rule *r, const struct tape_resource *of,
 	const struct write_rules *writes, struct err *err)
 {
-	enum verb verb = r->updates && !r->binds ? VERB_UPDATE : VERB_CREATE;
+	enum verb verb = r->creates || r->binds ? VERB_CREATE : VERB_UPDATE;
 
 	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), r->subresource, verb,
 		    true) == WRITE_OVERLAY)
@@ -172,7 +198,7 @@ static int apply_to(struct awaited *a, const struct await_rule *r, uint32_t reso
 /* Grows with whatever a rule is about. */
 static size_t rules_met(const struct awaited *a)
 {
-	return a->count + a->fields.count + a->binding.count;
+	return a->met + a->fields.count + a->binding.count;
 }
 
 static int apply_rule(
@@ -193,7 +219,9 @@ static int apply_rule(
 	}
 	if (rc == 0 && rules_met(a) == before)
 		log_warn("'--await %s': the tape has no such %s", r->text,
-			r->updates ? "resource" : "new object");
+			r->updates   ? "resource"
+			: r->creates ? "new object"
+				     : "object that changes");
 	return rc;
 }
 
@@ -251,35 +279,67 @@ void awaited_free(struct awaited *a)
 
 /* ---- the tape goes on ---- */
 
-static void note_event(struct awaited *a, struct life *l, const struct collection *in, const struct change *c)
-{
-	l->last_seq = c->seq;
-	l->is_over |= c->type == EVENT_DELETED;
-	if (l->is_made)
-		return;
-	world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
-	awaited_dependents_await(&a->dependents, l->uid);
-}
-
-void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c)
-{
-	struct life *l = life_at(find_name(a, in->resource.id, c->namespace, c->name), c);
-
-	if (l) {
-		note_event(a, l, in, c);
-	} else if (a) {
-		awaited_dependents_before(&a->dependents, a->world, in, c);
-		awaited_fields_before(&a->fields, api, in, c);
-		awaited_binding_before(&a->binding, api, in, c);
-	}
-}
-
 static bool is_ending(const struct change *c)
 {
 	struct slice found;
 
 	return c->type == EVENT_DELETED ||
 	       json_get(c->object, "metadata.deletionTimestamp", &found, NULL) > 0;
+}
+
+static void note_event(const struct awaited_name *n, struct life *l, const struct change *c)
+{
+	if (n->deletes && is_ending(c))
+		l->end_seq = c->seq;
+	else
+		l->last_seq = c->seq;
+	l->is_over |= c->type == EVENT_DELETED;
+}
+
+static void hide_unmade(
+	struct awaited *a, const struct life *l, const struct collection *in, const struct change *c)
+{
+	if (l->is_made)
+		return;
+	world_hide(a->world, world_collection(a->world, in->resource.id), c->namespace, c->name);
+	awaited_dependents_await(&a->dependents, l->uid);
+}
+
+/* Lays the object over the tape, which would end it. */
+static void keep(struct api *api, const struct collection *in, const struct change *c)
+{
+	const struct live *l = live_set_find(&in->live, c->namespace, c->name);
+
+	if (l && !overlay_has(l->seq))
+		own_write_adopt(api, in, c, OWN_PART_NONE);
+}
+
+void awaited_before(struct awaited *a, struct api *api, const struct collection *in, const struct change *c)
+{
+	struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
+	struct life *l = life_at(n, c);
+
+	if (l)
+		note_event(n, l, c);
+	if (l && !l->of_tape) {
+		hide_unmade(a, l, in, c);
+	} else if (a) {
+		awaited_dependents_before(&a->dependents, a->world, in, c);
+		awaited_fields_before(&a->fields, api, in, c);
+		awaited_binding_before(&a->binding, api, in, c);
+	}
+	if (l && l->of_tape && l->end_seq)
+		keep(api, in, c);
+}
+
+/* Whether an event of that object does not concern the one that is shown under its name, or ends what the program is to
+ * end. */
+static bool is_left_to_program(
+	const struct awaited_name *n, const struct life *l, const struct change *c, struct slice shown)
+{
+	if (!has_uid(shown, l->uid))
+		return !l->of_tape;
+	return n->deletes && !l->is_asked && is_ending(c);
 }
 
 bool awaited_is_aside(
@@ -291,7 +351,19 @@ bool awaited_is_aside(
 	if (a && (awaited_binding_holds(&a->binding, in, c, shown) ||
 			 awaited_dependents_has(&a->dependents, in, c)))
 		return true;
-	return l && (!has_uid(shown, l->uid) || (n->deletes && is_ending(c)));
+	return l && is_left_to_program(n, l, c, shown);
+}
+
+bool awaited_keeps(
+	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown)
+{
+	const struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
+
+	for (size_t i = 0; n && n->deletes && i < n->count; i++) {
+		if (has_uid(shown, n->lives[i].uid))
+			return true;
+	}
+	return false;
 }
 
 char *awaited_part(const struct awaited *a, const struct collection *in, const char *part)
@@ -322,33 +394,49 @@ bool awaited_is_to_come(const struct awaited *a, const struct collection *in, st
 }
 
 static void catch_up_later(
-	struct awaited *a, const struct collection *in, const struct change *c, uint64_t seq)
+	struct awaited *a, const struct collection *in, const struct change *c, uint64_t seq, bool is_over)
 {
 	if (a->waiting_count == a->waiting_cap) {
 		a->waiting_cap = a->waiting_cap ? 2 * a->waiting_cap : 16;
 		a->waiting = xrealloc(a->waiting, a->waiting_cap * sizeof(*a->waiting));
 	}
-	a->waiting[a->waiting_count++] =
-		(struct catching_up){in->resource.id, slice_dup(c->namespace), slice_dup(c->name), seq};
+	a->waiting[a->waiting_count++] = (struct catching_up){
+		in->resource.id, slice_dup(c->namespace), slice_dup(c->name), seq, is_over};
+}
+
+/* A program has made the object. */
+static void made(struct awaited *a, struct life *l, const struct collection *in, const struct change *c)
+{
+	l->is_made = true;
+	awaited_dependents_made(&a->dependents, l->uid);
+	if (l->last_seq && !l->is_over)
+		catch_up_later(a, in, c, l->last_seq, false);
+}
+
+/* It is to be deleted: whatever the tape says of that from now on, or has said, happens to it. */
+static void asked(struct awaited *a, struct life *l, const struct collection *in, const struct change *c)
+{
+	l->is_asked = true;
+	if (l->end_seq)
+		catch_up_later(a, in, c, l->end_seq, l->is_over);
 }
 
 void awaited_wrote(struct awaited *a, const struct collection *in, const struct change *c)
 {
-	struct awaited_name *n =
-		c->type == EVENT_ADDED ? find_name(a, in->resource.id, c->namespace, c->name) : NULL;
+	struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
 	uint64_t bound_seq = a ? awaited_binding_wrote(&a->binding, in, c) : 0;
 
 	if (bound_seq)
-		catch_up_later(a, in, c, bound_seq);
+		catch_up_later(a, in, c, bound_seq, false);
 	for (size_t i = 0; n && i < n->count; i++) {
 		struct life *l = &n->lives[i];
 
-		if (l->is_made || !has_uid(c->object, l->uid))
+		if (!has_uid(c->object, l->uid))
 			continue;
-		l->is_made = true;
-		awaited_dependents_made(&a->dependents, l->uid);
-		if (l->last_seq && !l->is_over)
-			catch_up_later(a, in, c, l->last_seq);
+		if (!l->is_made && c->type == EVENT_ADDED)
+			made(a, l, in, c);
+		else if (n->deletes && !l->is_asked && c->type == EVENT_MODIFIED && is_ending(c))
+			asked(a, l, in, c);
 	}
 }
 
@@ -360,11 +448,11 @@ bool awaited_is_busy(const struct awaited *a)
 void awaited_work(struct awaited *a, struct api *api)
 {
 	for (size_t i = 0; a && i < a->waiting_count; i++) {
-		struct catching_up *w = &a->waiting[i];
+		struct catching_up w = a->waiting[i]; /* a write may add others */
+		const struct followed_state to = {slice_of(w.namespace), slice_of(w.name), w.seq, w.is_over};
 
-		follow_tape_to(api, world_collection(a->world, w->resource), slice_of(w->namespace),
-			slice_of(w->name), w->seq);
-		catching_up_release(w);
+		follow_tape_to(api, world_collection(a->world, w.resource), &to);
+		catching_up_release(&w);
 	}
 	if (!a)
 		return;

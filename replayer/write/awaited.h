@@ -1,15 +1,21 @@
 /*
- * awaited.h: objects of the tape that a program of this replay is to make (--await), because the program itself made them
- * when the tape was recorded. The tape shows none of them until the program has created an object of that name. That
+ * awaited.h: objects of the tape that a program of this replay is to make, or to delete (--await), because the program itself
+ * did so when the tape was recorded. The tape shows none that it is to make until it has created an object of that name. That
  * one gets the UID that the tape's has, and follows the tape (follow_tape.h): what others did to it happens to it again.
  *
  *                     tape: ADDED               created
  *     to come -----------------------> hidden -----------> shown <--+ the tape's changes, under what programs wrote
  *        |               created                             | |____|
  *        +---------------------------------------------------+
- *     shown --tape: DELETED--> gone, and the next one of that name is to come; the object stays if the program deletes it, too
+ *     shown --tape: DELETED--> gone, and the next one of that name is to come
  *
- * What is there when the replay begins, or where it is moved to, is the tape's.
+ * One that it is to delete:
+ *
+ *     shown --tape: deletionTimestamp, or DELETED--> kept, and the next one of that name waits (held_names.h)
+ *       |                                             |
+ *       +--deleted--> gone, or asked to end <--deleted+    asked to end: the tape's changes, as above
+ *
+ * What is there when the replay begins, or where it is moved to, the tape has made.
  */
 #ifndef REPLAYER_AWAITED_H
 #define REPLAYER_AWAITED_H
@@ -17,14 +23,14 @@
 #include "replayer/serve/call.h"
 #include "replayer/write/write_policy.h"
 
-/* Either [create,delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], objects that the program makes, and deletes as well, or
+/* Either [create,delete=|delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], objects that the program makes, or deletes, or
  * update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, what it writes to objects of others (awaited_fields.h), or
  * update=pods/binding:SCHEDULER (awaited_binding.h). */
 struct await_rule {
 	char *text;                                    /* of the rule: slices point into it */
 	struct slice resource, group, namespace, name; /* empty: any; name: all of the resource */
 	struct slice manager, subresource;             /* of updates */
-	bool any_group, deletes, updates, binds;
+	bool any_group, creates, deletes, updates, binds;
 };
 
 struct await_rules {
@@ -38,8 +44,8 @@ void await_rules_release(struct await_rules *rules);
 
 struct awaited;
 
-/* Finds the objects that the tape makes after the world's position. *ret is NULL if there are no rules. ERR_USAGE for
- * objects that nobody would see when they are created (write_policy.h). Borrows the world. */
+/* Finds the objects that the tape makes, or changes, after the world's position. *ret is NULL if there are no rules. ERR_USAGE for
+ * objects whose writes nobody would see (write_policy.h). Borrows the world. */
 int awaited_open(struct world *world, const struct await_rules *rules, const struct write_rules *writes,
 	struct awaited **ret, struct err *err) MUST_CHECK;
 void awaited_free(struct awaited *a); /* accepts NULL, as all below do */
@@ -51,6 +57,10 @@ void awaited_before(struct awaited *a, struct api *api, const struct collection 
  * its end is left to the program, or it waits for a binding. */
 bool awaited_is_aside(
 	struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
+
+/* Whether that object, whose name the event gives to another one, is the programs' to delete. */
+bool awaited_keeps(
+	const struct awaited *a, const struct collection *in, const struct change *c, struct slice shown);
 
 /* The part of an object that the tape leaves to programs (own_part.h), with what is awaited of its resource; the caller
  * frees. */

@@ -169,13 +169,22 @@ static bool wants_it_gone(const struct write *w, const struct change *c, bool sa
 	       write_is_asked_to_end(said);
 }
 
+/* Whether what has the name is left to programs. */
+static bool keeps_name(const struct write *w, const struct change *c)
+{
+	const struct overlay_version *v =
+		w->old ? overlay_find(w->call->api->world->overlay, w->old_seq) : NULL;
+
+	return v && awaited_keeps(w->call->api->awaited, w->c, c, blob_body(v->object));
+}
+
 /* Returns whether the event is hidden for now. */
 static bool follow_change(struct write *w, const struct change *c, bool same, cJSON *said)
 {
 	if (wants_it_gone(w, c, same, said))
 		finalizer_hold_keep(w);
 	if (c->type != EVENT_DELETED && !same)
-		return replace_followed(w, said);
+		return keeps_name(w, c) || replace_followed(w, said);
 	if (c->type != EVENT_DELETED && w->old)
 		lay_under(w, said);
 	else if (same && w->old)
@@ -205,27 +214,38 @@ bool follow_tape(struct api *api, const struct collection *in, const struct chan
 	return is_held;
 }
 
-void follow_tape_to(
-	struct api *api, struct collection *in, struct slice namespace, struct slice name, uint64_t seq)
+/* last: as the tape has it now, or had it when it was deleted; it is changed. */
+static void bring_to(
+	struct api *api, struct collection *in, const struct followed_state *to, bool is_over, cJSON *last)
 {
 	struct own_write o;
+
+	own_write_begin(&o, api, in, VERB_UPDATE, to->namespace, to->name);
+	o.w.tape_seq = to->seq;
+	o.w.is_late = true;
+	o.w.managed = true;
+	if (o.w.old && o.w.part && is_over)
+		(void)end_followed(&o.w, last);
+	else if (o.w.old && o.w.part)
+		lay_under(&o.w, last);
+	own_write_end(&o);
+}
+
+void follow_tape_to(struct api *api, struct collection *in, const struct followed_state *to)
+{
 	struct slice text;
-	cJSON *said = NULL;
+	cJSON *last = NULL;
 	struct err err;
-	int rc = world_object(api->world, seq, &text, &err);
+	int rc = world_object(api->world, to->seq, &text, &err);
 
 	if (rc == 0)
-		rc = json_tree_parse(text, &said, &err);
+		rc = json_tree_parse(text, &last, &err);
 	if (rc) {
 		log_warn("%s", err.text);
 		return;
 	}
-	own_write_begin(&o, api, in, VERB_UPDATE, namespace, name);
-	o.w.tape_seq = seq;
-	o.w.is_late = true;
-	o.w.managed = true;
-	if (o.w.old && o.w.part)
-		lay_under(&o.w, said);
-	cJSON_Delete(said);
-	own_write_end(&o);
+	bring_to(api, in, to, false, last);
+	if (to->is_over)
+		bring_to(api, in, to, true, last);
+	cJSON_Delete(last);
 }

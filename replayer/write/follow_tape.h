@@ -18,8 +18,14 @@ bool follow_tape_is_due(const struct collection *in, const struct change *c);
 /* Returns whether the event is hidden for now: a finalizer holds the object that has its name (held_names.h). */
 bool follow_tape(struct api *api, const struct collection *in, const struct change *c);
 
-/* Brings an object that a program has just made to where the tape has it: as it was at that event (awaited.h). */
-void follow_tape_to(
-	struct api *api, struct collection *in, struct slice namespace, struct slice name, uint64_t seq);
+/* Of an object, where the tape is. */
+struct followed_state {
+	struct slice namespace, name;
+	uint64_t seq; /* of its last event */
+	bool is_over; /* which was its deletion */
+};
+
+/* Brings an object that a program has just made, or asked to end, to where the tape has it (awaited.h). */
+void follow_tape_to(struct api *api, struct collection *in, const struct followed_state *to);
 
 #endif

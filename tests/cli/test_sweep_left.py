@@ -1,5 +1,6 @@
 """What `kubetape sweep` finds left at the end, under names that the tape has used and given up."""
 
+import os
 import unittest
 
 import test_sweep
@@ -7,6 +8,15 @@ import test_sweep_patterns
 from replays import CONFIGMAPS, NODES, PODS, obj
 
 TESTS_APART = True  # each takes long
+
+
+class Found(test_sweep_patterns.Accompanied):
+    """The ConfigMaps of the first pods had been there before."""
+
+    def listed(self, stream, rv, things):
+        if stream == PODS:
+            test_sweep.Story.listed(self, CONFIGMAPS, rv, [obj(CONFIGMAPS, pod["metadata"]["name"], rv, uid="of-" + pod["metadata"]["uid"]) for pod in things])
+        return test_sweep.Story.listed(self, stream, rv, things)
 
 
 class Passing(test_sweep_patterns.Accompanied):
@@ -52,6 +62,15 @@ class SweepLeftTest(unittest.TestCase):
     def test_finds_what_the_program_itself_had_deleted_when_the_tape_was_recorded(self):
         self.is_found(Passing)
 
+    def test_finds_what_was_there_at_the_start_and_the_program_had_deleted(self):
+        report = self.try_both("orphan", "unobserved", "--at", "downtimes", "--write", "overlay", "--lockstep", "50ms", story=Found)
+        with open(os.path.join(self.folder, "mended", "awaited.txt"), encoding="utf-8") as rules:
+            self.assertEqual(rules.read().split()[-2:], ["delete=configmaps/default/web-%d" % n for n in range(2)])
+        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-1")
+        self.assertEqual(found["differences"], ["configmaps default/web-1 is left (without the gap: not)"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
     def test_finds_what_the_program_has_made_under_a_name_that_is_free_on_the_tape(self):
         self.is_found(Vacated)
 
@@ -59,6 +78,13 @@ class SweepLeftTest(unittest.TestCase):
         report = self.try_both("holder", "unobserved", "--at", "downtimes", story=test_sweep_patterns.Held)
         found = self.wrong(report)[0]
         self.assertEqual(found["differences"], ["pods %s is left (without the gap: not)" % found["object"]])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_compares_values_of_secrets_by_digests_under_a_key_of_all_its_runs(self):
+        report = self.try_both("secrets", "unobserved", "--at", "recreations")
+        found = self.wrong(report)[0]
+        self.assertRegex(found["differences"][0], r'^secrets default/web-0 is left with other content: data.uid is "[^"]+" \(without the gap: "[^"]+"\)$')
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)
 

@@ -303,7 +303,7 @@ class SweepPatternsTest(unittest.TestCase):
         mended, report = self.end(both[0], 0), self.end(both[1], 1)
         self.assertGreater(mended["fine"], 0)
         with open(os.path.join(self.folder, "mended", "awaited.txt"), encoding="utf-8") as f:
-            self.assertEqual(f.read(), "".join("create,delete=configmaps/default/web-%d\n" % n for n in range(2)))
+            self.assertEqual(f.read().split(), [*("create,delete=configmaps/default/web-%d" % n for n in range(2)), *("delete=configmaps/default/web-%d" % n for n in range(3))])
         self.assertEqual(self.repeat(self.wrong(report)[0]["repeat"]).returncode, 1)
 
     def test_so_is_what_both_write_to_objects_of_others(self):

@@ -482,6 +482,46 @@ class Awaited(Following):
         self.step()
         self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "3"})
 
+    def test_a_deletion_of_what_is_there_at_the_start_is_the_programs_if_awaited(self):
+        old = obj(CONFIGMAPS, "a", 202, data={"k": "2"})
+        self.wait_for((CONFIGMAPS, "MODIFIED", old), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)),
+            (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 204, uid="second")), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 205, data={"k": "3"}, uid="second")),
+            rule="delete=configmaps/default/a")
+        with self.watch(MAPS) as watch:
+            self.step(4)
+            found = self.get(MAP)[1]
+            self.assertEqual((found["data"], found["metadata"]["uid"]), ({"k": "2"}, old["metadata"]["uid"]))
+            self.send("DELETE", MAP)
+            seen = [(*brief(e)[:2], e["object"]["metadata"]["uid"]) for e in watch.take(3)]
+        self.assertEqual(seen, [("MODIFIED", "a", old["metadata"]["uid"]), ("DELETED", "a", old["metadata"]["uid"]), ("ADDED", "a", "second")])
+        self.assertEqual(self.get(MAP)[1]["data"], {"k": "3"})
+
+    def test_so_is_that_of_what_others_make_later(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "2")), (CONFIGMAPS, "DELETED", self.said(203, "2")),
+            rule="delete=configmaps")
+        self.step(3)
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "tape", "other": "2"})
+        self.send("DELETE", self.NEW)
+        self.error(self.get(self.NEW), 404, "NotFound")
+
+    def test_once_the_program_has_asked_others_let_it_go_as_on_the_tape(self):
+        def held(rv, *finalizers, **meta):
+            return with_meta(obj(CONFIGMAPS, "a", rv), finalizers=list(finalizers), **meta)
+        ending = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+        events = ((CONFIGMAPS, "MODIFIED", held(202, "others/a", "others/b")), (CONFIGMAPS, "MODIFIED", held(203, "others/a", "others/b", **ending)),
+            (CONFIGMAPS, "MODIFIED", held(204, "others/b", **ending)), (CONFIGMAPS, "DELETED", held(205, "others/b", **ending)))
+        for when in 1, 3, 4:
+            with self.subTest(deleted_after=when):
+                self.wait_for(*events, rule="delete=configmaps/default/a")
+                self.step(when)
+                self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["others/a", "others/b"])
+                self.send("DELETE", MAP)
+                if when < 4:
+                    self.step(3 - when)
+                    self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["others/b"])
+                    self.step()
+                self.error(self.get(MAP), 404, "NotFound")
+
     def test_others_are_the_tapes(self):
         self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "also", 202, data={})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
         self.step(3)
@@ -499,7 +539,7 @@ class Awaited(Following):
     def test_a_rule_that_says_nothing_or_cannot_work_is_refused(self):
         self.refused("needs '--write configmaps=overlay'", "configmaps")
         self.refused("needs '--write pods=overlay'", "update=pods/status:kubelet", "--write", "pods:create=overlay")
-        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "delete=pods", "/web", "pods/", "update=pods/status", "update=pods/binding:")), ("'nowhere'", "@nowhere")):
+        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "patch=pods", "/web", "pods/", "update=pods/status", "update=pods/binding:")), ("'nowhere'", "@nowhere")):
             self.refused(words, rule, "--write", "overlay")
 
     def test_what_the_program_wrote_to_an_object_of_others_waits_for_it_too(self):

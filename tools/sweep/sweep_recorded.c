@@ -36,6 +36,19 @@ static const char made_sql[] =
 	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)) ORDER BY 1";
 
+/* Objects that the program deletes, which it has not made, and the tape deletes later, before it makes another one of that name. */
+static const char ended_sql[] =
+	"WITH mine AS (SELECT *, coalesce(namespace, '') AS space FROM writes WHERE status BETWEEN 200 AND 299"
+	"  AND coalesce(dry_run, 0) = 0 AND resource NOT IN ('leases', 'events') AND name <> '')"
+	" SELECT DISTINCT w.resource || iif(w.apigroup = '', '', '.' || w.apigroup) || '/'"
+	"  || iif(w.space = '', '', w.space || '/') || w.name"
+	" FROM mine AS w WHERE (w.verb = 'delete' AND coalesce(w.subresource, '') = '' OR w.subresource = 'eviction')"
+	"  AND NOT EXISTS (SELECT 1 FROM mine AS c WHERE c.apigroup = w.apigroup AND c.resource = w.resource AND c.space = w.space"
+	"   AND c.name = w.name AND c.verb = 'create' AND coalesce(c.subresource, '') = '' AND c.request < w.request)"
+	"  AND (SELECT e.type FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
+	"   AND coalesce(e.namespace, '') = w.space AND e.name = w.name AND e.type IN ('ADDED', 'DELETED') AND e.seq > w.seq"
+	"   ORDER BY e.seq LIMIT 1) = 'DELETED' ORDER BY 1";
+
 /* The ways in which the program writes to objects of others, and a manager of its name did in the recording. A manager's
  * name is what the API server takes for one. If new objects of the resource have it, too, it is not the program's alone. */
 static const char ways_sql[] =
@@ -93,12 +106,15 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 {
 	const struct sql_sink finalizers = {.row = on_text, .context = &ret->finalizers};
 	const struct sql_sink made = {.row = on_made, .context = ret};
+	const struct sql_sink ended = {.row = on_text, .context = &ret->ended};
 	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
 	const struct sql_sink bound = {.row = on_text, .context = &ret->schedulers};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(made_sql), &made, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(ended_sql), &ended, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(ways_sql), &ways, err);
 	return rc ? rc : sql_session_run(s, slice_of(bound_sql), &bound, err);
@@ -129,6 +145,8 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 		rc = buf_printf(&text, err, "%s%s\n",
 			text_list_has(&r->deleted, r->made.items[i]) ? "create,delete=" : "",
 			r->made.items[i]);
+	for (size_t i = 0; i < r->ended.count && rc == 0; i++)
+		rc = buf_printf(&text, err, "delete=%s\n", r->ended.items[i]);
 	for (size_t i = 0; i < r->ways.count && rc == 0; i++)
 		rc = buf_printf(&text, err, "%s\n", r->ways.items[i]);
 	for (size_t i = 0; i < r->schedulers.count && rc == 0; i++)
@@ -145,8 +163,9 @@ int sweep_recorded_await(
 	bool grows = add_all(&r->made, &other->made);
 
 	grows |= add_all(&r->deleted, &other->deleted);
+	grows |= add_all(&r->ended, &other->ended);
 	grows |= add_all(&r->schedulers, &other->schedulers);
-	if (r->made.count || r->finalizers.count || r->schedulers.count)
+	if (r->made.count || r->ended.count || r->finalizers.count || r->schedulers.count)
 		grows |= add_all(&r->ways, &other->ways);
 	if (!grows)
 		return 0;
@@ -162,6 +181,11 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
 			"recorded while it ran: the tape leaves them to the command from now on\n",
 			r->made.count);
+	if (r->ended.count)
+		fprintf(stderr,
+			"kubetape sweep: %zu of the objects of others that the command deletes are deleted on the tape as "
+			"well, which was recorded while it ran: the tape leaves that to the command from now on\n",
+			r->ended.count);
 	for (size_t i = 0; i < r->schedulers.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command binds pods of '%s' to nodes, and so does the tape, which was "
@@ -179,7 +203,8 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 
 size_t sweep_recorded_count(const struct sweep_recorded *r)
 {
-	return r->finalizers.count + r->made.count + r->deleted.count + r->ways.count + r->schedulers.count;
+	return r->finalizers.count + r->made.count + r->deleted.count + r->ended.count + r->ways.count +
+	       r->schedulers.count;
 }
 
 void sweep_recorded_release(struct sweep_recorded *r)
@@ -187,6 +212,7 @@ void sweep_recorded_release(struct sweep_recorded *r)
 	text_list_release(&r->finalizers);
 	text_list_release(&r->made);
 	text_list_release(&r->deleted);
+	text_list_release(&r->ended);
 	text_list_release(&r->ways);
 	text_list_release(&r->schedulers);
 	free(r->awaited);

@@ -1,7 +1,8 @@
 /*
  * sweep_recorded.h: the program's own work on the tape, which was recorded while it ran. In the runs that are laid over the
  * tape, the tape leaves that to the program: it does not take the program's finalizers away
- * (replayer/write/finalizer_hold.h), and does not make what the program makes (replayer/write/awaited.h), nor bind pods. What both write to
+ * (replayer/write/finalizer_hold.h), does not make what the program makes, nor delete what it deletes
+ * (replayer/write/awaited.h), nor bind pods. What both write to
  * objects of others is left to it only if one of these shows that the program ran.
  */
 #ifndef TOOLS_SWEEP_SWEEP_RECORDED_H
@@ -15,6 +16,7 @@ struct sweep_recorded {
 	struct text_list finalizers; /* that both the program and the tape take away */
 	struct text_list made;       /* objects that both make, as rules of --await */
 	struct text_list deleted;    /* ... those of them that the program deletes */
+	struct text_list ended;      /* objects that were there, or others make, and both delete */
 	struct text_list ways;       /* in which both change objects of others, as such rules */
 	struct text_list schedulers; /* whose pods both put on nodes */
 	char *awaited;               /* the file with them, for --await @FILE; NULL: none */
