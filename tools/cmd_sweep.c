@@ -222,10 +222,23 @@ static int merge(const struct sweep_values *v, int *ret_code, struct err *err)
 	return rc;
 }
 
-/* Makes all runs. *ret_told: there is something to report. */
+/* Tries all faults, and looks again at what went wrong. */
+static int try_all(struct sweep *s, struct err *err)
+{
+	int rc = sweep_run_tries(s, err);
+
+	if (rc == 0 && !s->stopped)
+		rc = sweep_recheck(s, err);
+	if (rc == 0 && !s->stopped)
+		rc = sweep_narrow(s, err);
+	return rc;
+}
+
+/* Makes all runs. *ret_told: there is something to report, also if a later run failed. */
 static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 {
 	int rc = sweep_find_answer(s, err);
+	struct err why;
 
 	if (rc)
 		return rc;
@@ -242,14 +255,18 @@ static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 		sweep_make_tries(s);
 	if (rc == 0 && s->v->again)
 		rc = sweep_order_again(s, err);
-	if (rc == 0 && !s->stopped)
-		rc = sweep_run_tries(s, err);
-	if (rc == 0 && !s->stopped)
-		rc = sweep_recheck(s, err);
-	if (rc == 0 && !s->stopped)
-		rc = sweep_narrow(s, err);
 	*ret_told = rc == 0;
-	return rc;
+	if (rc || s->stopped)
+		return rc;
+	rc = try_all(s, &why);
+	*ret_told = rc == 0 || s->ended;
+	if (rc == 0)
+		return 0;
+	if (!*ret_told)
+		return err_copy(err, &why);
+	fprintf(stderr, "kubetape sweep: %s: what was found until then is reported\n", why.text);
+	s->stopped = true;
+	return 0;
 }
 
 /* Of a sweep without a report nothing goes into a store. What it wrote tells why, unless the user stopped it. */

@@ -371,6 +371,15 @@ time.sleep(60)""" % os.path.dirname(CONTROLLER)
             for pid in f.read().split():
                 self.assertFalse(os.path.exists("/proc/" + pid), "still running: " + pid)
 
+    def test_a_run_that_fails_later_on_does_not_cost_the_report(self):
+        cut, missing = (os.path.join(self.folder, name) for name in ("cut.json", "missing.json"))
+        with open(cut, "w", encoding="utf-8") as f:
+            json.dump({"rules": [{"when": {"event": "type = 'DELETED'"}, "what": "end"}]}, f)
+        done = self.sweep("--jobs", "1", "--settle", "1s", "--json", "--faults", cut, "--faults", missing, command=[sys.executable, CONTROLLER, "mended", "nodes"])
+        report = json.loads(done.stdout)
+        self.assertEqual((done.returncode, report["stopped"], [gap["verdict"] for gap in report["gaps"]]), (3, True, ["fine", "untried"]), done.stderr)
+        self.assertRegex(done.stderr, "a replay failed, see '.*': .*missing.json.*: what was found until then is reported")
+
 
 if __name__ == "__main__":
     unittest.main()
