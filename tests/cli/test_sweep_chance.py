@@ -53,6 +53,13 @@ class SweepChanceTest(unittest.TestCase):
                     command=[sys.executable, BLIND, "mended", "seldom"]), 0)
                 self.assertEqual((report["unsteady"], report["fine"], os.path.exists(marker)), (["configmaps data.side"], 1, True))
 
+    def test_a_panic_that_comes_again_only_the_third_time_is_a_finding(self):
+        marker = os.path.join(self.folder, "lists")
+        with unittest.mock.patch.dict(os.environ, {"SELDOM": marker}):
+            report = self.try_both("racing", "unobserved", "--at", "recreations", "--max", "1", "--jobs", "1")
+        self.assertEqual([gap["differences"] for gap in self.wrong(report)], [["panic: assignment to entry in nil map"]])
+        self.assertGreaterEqual(os.path.getsize(marker), 3)
+
     def test_names_that_a_program_makes_up_are_one_name(self):
         self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
         both = [self.begin("--settle", "1s", "--at", "deletions", "-o", os.path.join(self.folder, kind),

@@ -285,6 +285,12 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertGreaterEqual(max(places)[1], last["asked"])
         self.assertGreaterEqual(max(seq for write, seq in places if write == "create configmaps"), last["made"])
 
+    def test_writes_to_what_is_to_go_are_of_another_kind_and_find_a_place_however_many_come_before(self):
+        self.tape = Held(["web-%d" % n for n in range(7)]).write(os.path.join(self.folder, "seven.tape"))
+        report = self.end(self.begin("--patterns", "restart", "--settle", "1s", command=[sys.executable, BLIND, "mended", "leaver"]), 0)
+        places = [gap["seq"] for gap in report["gaps"] if gap["write"] == "update pods" and gap["gap"] == "restart,after"]
+        self.assertEqual(len(places), 12)
+
     def test_neither_the_order_of_a_list_of_objects_nor_the_version_of_a_reference_is_compared(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         report = self.end(self.begin("--settle", "1s", "--max", "2", command=[sys.executable, BLIND, "mended", "ports"]), 0)

@@ -16,10 +16,12 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    leaver    an annotation on each pod, whose finalizer it takes away when it is to go (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
     chance    one for each pod, with one of two values at random (no bug)
     seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
+    racing    none; the buggy one panics each second time that it lists again ($SELDOM has how often it did)
     pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
@@ -160,6 +162,17 @@ class Seldom(Blind):
         self.added(pod)
 
 
+class Racing(Seldom):
+    def added(self, _):
+        if not self.buggy or self.pods.lists < 2:
+            return
+        self.buggy = False
+        with open(os.environ["SELDOM"], "a+", encoding="utf-8") as lists:
+            if lists.tell() % 2 == 0:
+                print("panic: assignment to entry in nil map", file=sys.stderr, flush=True)
+            lists.write(".")
+
+
 class Claims(Owner):
     def added(self, pod):
         if "deletionTimestamp" in pod["metadata"]:
@@ -283,6 +296,17 @@ class Holder(Blind):
 
     def updated(self, old, pod):
         let_go(self.cluster, pod)
+
+
+class Leaver(Blind):
+    def added(self, pod):
+        meta = pod["metadata"]
+        if not {"deletionTimestamp", "annotations"} & set(meta):
+            self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], {**pod, "metadata": {**meta, "annotations": {"marked": "yes"}}})
+        let_go(self.cluster, pod)
+
+    def updated(self, old, pod):
+        self.added(pod)
 
 
 class Caches(Owner):
@@ -460,7 +484,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)
