@@ -15,7 +15,7 @@ class Found(test_sweep_patterns.Accompanied):
 
     def listed(self, stream, rv, things):
         if stream == PODS:
-            test_sweep.Story.listed(self, CONFIGMAPS, rv, [obj(CONFIGMAPS, pod["metadata"]["name"], rv, uid="of-" + pod["metadata"]["uid"]) for pod in things])
+            test_sweep.Story.listed(self, CONFIGMAPS, rv, [obj(CONFIGMAPS, pod["metadata"]["name"], rv, uid="of-" + pod["metadata"]["uid"], data={"uid": pod["metadata"]["uid"]}) for pod in things])
         return test_sweep.Story.listed(self, stream, rv, things)
 
 

@@ -16,6 +16,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("cli"
 
 from replays import KUBETAPE  # noqa: E402
 from test_sweep import Ending, Story  # noqa: E402
+from test_sweep_left import Found  # noqa: E402
 from test_sweep_patterns import Accompanied, AlreadyMarked, Held  # noqa: E402
 
 # The program, and what of it is tried, as its tests do.
@@ -34,10 +35,13 @@ PROGRAMS = {
     "cleaner": ("blind.py", []),
     "accompanied": ("blind.py", ["--patterns", "unobserved,restart,stale"]),
     "marked": ("blind.py", ["--patterns", "unobserved,restart"]),
+    "found": ("blind.py", ["--write", "overlay", "--lockstep", "50ms"]),
+    "secrets": ("blind.py", ["--patterns", "unobserved"]),
 }
-# Of the others, Story. The last two were recorded while the program itself ran.
-STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held, "accompanied": Accompanied, "marked": AlreadyMarked}
-KINDS = {"accompanied": "owner"}  # of the program, where it is not the name
+# Of the others, Story. The last three were recorded while the program itself ran.
+STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held, "accompanied": Accompanied, "marked": AlreadyMarked,
+    "found": Found}
+KINDS = {"accompanied": "owner", "found": "owner"}  # of the program, where it is not the name
 LOOPS = 4 * os.cpu_count()
 MAX = 12  # places of a sweep
 
