@@ -133,7 +133,7 @@ static void wipe_metadata(cJSON *metadata)
 
 struct uid_for {
 	struct write *w;
-	char text[UUID_TEXT_BYTES];
+	char *text; /* owned */
 };
 
 /* 1 if the tape makes the object as well, and its UID fits. */
@@ -143,20 +143,19 @@ static int find_awaited(void *context)
 	const struct write *w = u->w;
 	const char *uid = awaited_uid(w->call->api->awaited, w->c, w->namespace, slice_of(w->name));
 
-	if (!uid || strlen(uid) >= sizeof(u->text))
-		return 0;
-	memcpy(u->text, uid, strlen(uid) + 1);
-	return 1;
+	u->text = uid ? xstrdup(uid) : NULL;
+	return uid != NULL;
 }
 
 static void begin_uid(struct write *w, cJSON *metadata)
 {
 	struct uid_for u = {.w = w};
+	char made[UUID_TEXT_BYTES];
 
 	w->is_awaited = w->policy == WRITE_OVERLAY && write_in_world(w, find_awaited, &u) > 0;
-	if (!w->is_awaited)
-		uuid_new(u.text);
-	json_tree_set_text(metadata, "uid", u.text);
+	uuid_new(made);
+	json_tree_set_text(metadata, "uid", w->is_awaited ? u.text : made);
+	free(u.text);
 }
 
 static void begin_metadata(struct write *w, cJSON *metadata)

@@ -27,6 +27,16 @@ class Import(TapeTest):
         self.assertEqual((done.returncode, done.stderr), (code, ""))
         return done.stdout
 
+    def test_a_list_without_objects_is_of_a_resource_as_it_is_defined(self):
+        empty = [{"kind": kind + "List", "apiVersion": version, "metadata": {"resourceVersion": "9"}, "items": []}
+            for version, kind in (("v1", "Node"), ("v1", "Pod"), ("a.example/v1", "Wolf"), ("a.example/v1", "Sheep"))]
+        crds = [{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": plural + ".a.example", "uid": plural},
+            "spec": {"group": "a.example", "scope": scope, "names": {"kind": kind, "plural": plural}}}
+            for kind, plural, scope in (("Wolf", "wolves", "Cluster"), ("Sheep", "sheep", "Namespaced"))]
+        self.load("\n".join(json.dumps(d) for d in (*crds, *empty)))
+        found = self.run_tape("query", self.tape, "--format", "csv", "SELECT resource, namespaced FROM streams WHERE resource NOT LIKE 'custom%' ORDER BY 1").stdout
+        self.assertEqual(found.split()[1:], ["nodes,0", "pods,1", "sheep,1", "wolves,0"])
+
     def test_exported_tape_comes_back_as_it_was(self):
         exported = self.run_tape("export", BUNDLED, "--table", "all").stdout
         self.load(exported)

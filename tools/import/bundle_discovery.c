@@ -5,6 +5,7 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "tools/import/bundle_internal.h"
+#include "tools/import/kind_names.h"
 
 #include <stdlib.h>
 
@@ -178,110 +179,27 @@ bool bundle_list_of_folder(struct slice folder, char **ret_api_version, char **r
 
 /* ---- names of resources ---- */
 
-/* What a resource is called. */
-struct name {
-	char *key; /* "apps/v1 Deployment"; of a definition without the version: "stable.example.com CronTab" */
-	char *plural;
-	bool namespaced;
-};
-
-struct names {
-	struct name *items;
-	size_t count;
-	struct text_map by_key;
-};
-
-/* Takes key and plural over. The first of a name stays. */
-static void names_put(struct names *n, char *key, char *plural, bool namespaced)
-{
-	if (text_map_get(&n->by_key, key)) {
-		free(key);
-		free(plural);
-		return;
-	}
-	n->items = xgrow(n->items, n->count, sizeof(*n->items));
-	n->items[n->count] = (struct name){key, plural, namespaced};
-	text_map_put(&n->by_key, key, text_map_position(n->count++));
-}
-
-static void names_release(struct names *n)
-{
-	text_map_release(&n->by_key);
-	for (size_t i = 0; i < n->count; i++) {
-		free(n->items[i].key);
-		free(n->items[i].plural);
-	}
-	free(n->items);
-}
-
-static char *name_key(const char *group, const char *version, const char *kind)
-{
-	return xasprintf("%s%s%s %s", group, *group ? "/" : "", version, kind);
-}
-
-static void names_of_servers(const struct bundle *b, struct names *n)
-{
-	for (size_t i = 0; i < b->catalog.count; i++) {
-		const struct catalog_resource *c = &b->catalog.items[i];
-
-		if (!strchr(c->resource, '/'))
-			names_put(n, name_key(c->group, c->version, c->kind), xstrdup(c->resource),
-				c->namespaced);
-	}
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *w = &write_resources[i];
-
-		names_put(n, name_key(w->group, w->version, w->kind), xstrdup(w->resource), w->namespaced);
-	}
-}
-
-static void names_of_definition(struct names *n, struct slice crd)
-{
-	char *group = text_at(crd, "spec.group"), *kind = text_at(crd, "spec.names.kind");
-	char *plural = text_at(crd, "spec.names.plural"), *scope = text_at(crd, "spec.scope");
-
-	if (*plural)
-		names_put(n, xasprintf("%s %s", group, kind), xstrdup(plural),
-			strcmp(scope, "Namespaced") == 0);
-	free(group);
-	free(kind);
-	free(plural);
-	free(scope);
-}
-
-static void names_of_definitions(const struct bundle *b, struct names *n)
+static void add_definitions(const struct bundle *b, struct kind_names *n)
 {
 	for (size_t i = 0; i < b->version_count; i++) {
 		const struct bundle_version *v = &b->versions[i];
 
 		if (strcmp(b->resources[b->scopes[v->scope].resource].kind, "CustomResourceDefinition") == 0)
-			names_of_definition(n, slice_of(v->json));
+			kind_names_add_definition(n, slice_of(v->json));
 	}
-}
-
-static const struct name *names_find(const struct names *n, const struct bundle_resource *r)
-{
-	struct slice rest = slice_of(r->api_version), group = slice_cut(&rest, '/');
-	size_t at = text_map_position_of(text_map_get(&n->by_key, r->key));
-	char *key;
-
-	if (at < n->count)
-		return &n->items[at];
-	key = xasprintf("%.*s %s", (int)group.len, group.ptr, r->kind);
-	at = text_map_position_of(text_map_get(&n->by_key, key));
-	free(key);
-	return at < n->count ? &n->items[at] : NULL;
 }
 
 void bundle_name_resources(struct bundle *b)
 {
-	struct names names = {0};
+	struct kind_names names = {0};
 
-	names_of_servers(b, &names);
-	names_of_definitions(b, &names);
+	kind_names_add_catalog(&names, &b->catalog);
+	kind_names_add_builtin(&names);
+	add_definitions(b, &names);
 	for (size_t i = 0; i < b->resource_count; i++) {
 		struct bundle_resource *r = &b->resources[i];
-		const struct name *name = names_find(&names, r);
+		const struct kind_name *name =
+			kind_names_find(&names, slice_of(r->api_version), slice_of(r->kind));
 
 		if (name) {
 			free(r->plural);
@@ -291,5 +209,5 @@ void bundle_name_resources(struct bundle *b)
 			r->plural = import_plural_of(r->kind);
 		}
 	}
-	names_release(&names);
+	kind_names_release(&names);
 }

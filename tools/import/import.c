@@ -21,6 +21,7 @@ struct importer *importer_new(struct tape_writer *w, const char *source, const s
 	m->base_ns = clock_wall_ns(&clock_system);
 	tape_writer_stats(w, &stats);
 	m->last_seq = stats.last_seq;
+	kind_names_add_builtin(&m->names);
 	buf_init(&m->texts, 2u * LIMIT_LIST_BYTES);
 	import_secrets_init(&m->secrets);
 	return m;
@@ -37,6 +38,7 @@ void importer_free(struct importer *m)
 		free(m->kinds[i].by_kind);
 		free(m->kinds[i].by_resource);
 	}
+	kind_names_release(&m->names);
 	text_map_release(&m->kinds_by_kind);
 	text_map_release(&m->kinds_by_resource);
 	free(m->kinds);
@@ -208,12 +210,15 @@ static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *
 {
 	char *api_version = slice_dup(k->api_version), *kind = slice_dup(k->kind);
 	const char *slash = strchr(api_version, '/');
+	const struct kind_name *known = kind_names_find(&m->names, k->api_version, k->kind);
 	struct tape_resource resource = {
 		.apigroup = slice_dup((struct slice){api_version, slash ? (size_t)(slash - api_version) : 0}),
 		.version = xstrdup(slash ? slash + 1 : api_version),
-		.resource = k->plural ? xstrdup(k->plural) : import_plural_of(kind),
+		.resource = k->plural ? xstrdup(k->plural)
+			    : known   ? xstrdup(known->plural)
+				      : import_plural_of(kind),
 		.kind = kind,
-		.namespaced = k->namespaced};
+		.namespaced = known ? known->namespaced : k->namespaced};
 	int rc = import_stream(m, &resource, ret, err);
 
 	free(resource.apigroup);

@@ -9,6 +9,7 @@
 #include "tools/import/import_ids.h"
 #include "tools/import/import_known.h"
 #include "tools/import/import_seqs.h"
+#include "tools/import/kind_names.h"
 
 /* A stream that was made for a kind of objects. */
 struct kind_stream {
@@ -52,6 +53,7 @@ struct importer {
 	char *lacks;                       /* that, where it is made */
 	struct kind_stream *kinds;
 	size_t kind_count;
+	struct kind_names names; /* what is known of kinds before their first object */
 	struct text_map kinds_by_kind, kinds_by_resource; /* positions in kinds; of equal ones the first */
 	uint64_t *uids; /* hashes of those that were seen, open addressing; 0: free */
 	size_t uid_count, uid_slots;

@@ -89,6 +89,8 @@ int import_append(
 	struct object_meta meta;
 	int rc = json_scan_object(object, &meta, err);
 
+	if (rc == 0 && slice_is(meta.kind, "CustomResourceDefinition"))
+		kind_names_add_definition(&m->names, object);
 	if (rc == 0)
 		rc = wants_redaction(m, e->stream, &meta, err);
 	if (rc > 0) {
