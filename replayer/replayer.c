@@ -334,6 +334,8 @@ static int open_all(struct replayer *r, struct err *err)
 		.rules = r->options->rules,
 		.held_finalizers = r->options->held_finalizers,
 		.held_finalizer_count = r->options->held_finalizer_count,
+		.released_finalizers = r->options->released_finalizers,
+		.released_finalizer_count = r->options->released_finalizer_count,
 		.awaited = r->awaited,
 		.ahead_policy = r->options->ahead,
 		.ahead = ahead_new(&r->loop),

@@ -51,6 +51,9 @@ struct replay_options {
 	/* That the tape does not take away; see write/finalizer_hold.h. */
 	const char *const *held_finalizers;
 	size_t held_finalizer_count;
+	/* That the tape takes away also where programs wrote them; see write/follow_tape.h. */
+	const char *const *released_finalizers;
+	size_t released_finalizer_count;
 	const struct await_rules *awaited; /* what programs are to make; see write/awaited.h */
 	size_t max_written;                /* bytes of memory for objects that they write; 0: any number */
 	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */

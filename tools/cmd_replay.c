@@ -30,7 +30,7 @@ struct values {
 	struct access_options access;
 	struct text_list hosts;
 	struct text_list gap_specs;
-	struct text_list writes, held_finalizers, await;
+	struct text_list writes, held_finalizers, released_finalizers, await;
 	struct await_rules awaited;
 	struct golden_options golden;
 	const struct viewer_golden *beside; /* the golden run on the page; NULL: none */
@@ -107,6 +107,8 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "hold-finalizer", offsetof(struct values, held_finalizers), "NAME",
 		"the tape does not take this finalizer of a program away: an object that is to be deleted waits for "
 		"the program"},
+	{OPTION_LIST, 0, "release-finalizer", offsetof(struct values, released_finalizers), "NAME",
+		"the tape takes this finalizer away also from what a program wrote it to: others do that"},
 	{OPTION_LIST, 0, "await", offsetof(struct values, await), "RULE",
 		"leave to a program what it did in the recording: make or delete [create,delete=|delete=]RESOURCE[.GROUP]"
 		"[/[NAMESPACE/]NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, or bind update=pods/binding:SCHEDULER; "
@@ -236,6 +238,8 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.gc = v->gc,
 		.held_finalizers = v->held_finalizers.items,
 		.held_finalizer_count = v->held_finalizers.count,
+		.released_finalizers = v->released_finalizers.items,
+		.released_finalizer_count = v->released_finalizers.count,
 		.awaited = &v->awaited,
 		.max_written = (size_t)v->max_written,
 		.child = operands->child,
@@ -341,6 +345,7 @@ static int run(const struct command *self, int argc, char **argv)
 	rule_names_close(&v.names);
 	free(v.writes.items);
 	free(v.held_finalizers.items);
+	free(v.released_finalizers.items);
 	free(v.await.items);
 	await_rules_release(&v.awaited);
 	free(v.gap_specs.items);

@@ -59,6 +59,8 @@ struct api {
 	const struct write_rules *rules;    /* what becomes of writes */
 	const char *const *held_finalizers; /* see write/finalizer_hold.h */
 	size_t held_finalizer_count;
+	const char *const *released_finalizers; /* see write/follow_tape.h */
+	size_t released_finalizer_count;
 	struct awaited *awaited;        /* what programs are to make; NULL: nothing */
 	enum ahead_policy ahead_policy; /* of versions ahead of the position */
 	struct ahead *ahead;

@@ -47,6 +47,33 @@ static void tell_unwritten(const struct write *w, int rc)
 			w->st.message);
 }
 
+/* ---- finalizers ---- */
+
+/* Whether the tape takes it away though a program wrote it: somebody else lets the object go. */
+static bool is_released(const struct write *w, const char *finalizer)
+{
+	const struct api *api = w->call->api;
+
+	for (size_t i = 0; i < api->released_finalizer_count; i++) {
+		if (strcmp(api->released_finalizers[i], finalizer) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The object without what the tape does not have any more, which has it as in `said`; the caller deletes. */
+static cJSON *without_released(const struct write *w, const cJSON *said)
+{
+	const struct api *api = w->call->api;
+	cJSON *object = cJSON_Duplicate(w->old, true);
+
+	for (size_t i = 0; write_is_asked_to_end(said) && i < api->released_finalizer_count; i++) {
+		if (!write_has_finalizer(said, api->released_finalizers[i]))
+			write_drop_finalizer(object, api->released_finalizers[i]);
+	}
+	return object;
+}
+
 /* ---- it has changed ---- */
 
 static void copy_meta(const cJSON *from, cJSON *to, const char *name)
@@ -83,14 +110,16 @@ static void lay_under(struct write *w, cJSON *said)
 {
 	struct field_type type = write_type(w);
 	bool is_over = write_is_over(w, said);
+	cJSON *object = without_released(w, said);
 	struct own_part part;
 
 	if (write_is_asked_to_end(said))
 		mark_ending(w);
 	own_part_read(w->part, w->old, said, &part);
-	own_part_lay_over(&part, w->old, said, type);
+	own_part_lay_over(&part, object, said, type);
 	tell_unwritten(w, store_followed(w, said, is_over));
 	own_part_release(&part);
+	cJSON_Delete(object);
 }
 
 /* ---- it is gone ---- */
@@ -106,7 +135,8 @@ static void drop_tapes_finalizers(const struct write *w, const cJSON *last, cJSO
 	{
 		const char *name = cJSON_IsString(item) ? item->valuestring : "";
 
-		if (write_has_finalizer(last, name) && !own_part_has_finalizer(&part, name))
+		if (is_released(w, name) ||
+			(write_has_finalizer(last, name) && !own_part_has_finalizer(&part, name)))
 			write_drop_finalizer(object, name);
 	}
 	own_part_release(&part);

@@ -1,6 +1,8 @@
 """What `kubetape sweep` finds left at the end, under names that the tape has used and given up."""
 
 import os
+import subprocess
+import sys
 import unittest
 
 import test_sweep
@@ -30,6 +32,26 @@ class Passing(test_sweep_patterns.Accompanied):
         self.next(NODES, "MODIFIED", self.node("node-1"))
 
 
+class Lent(test_sweep.Story):
+    """Recorded while `lender` ran, and somebody who takes its finalizers away."""
+
+    def pod(self, name, life, phase, node, **meta):
+        return super().pod(name, life, phase, node, **meta, **({"finalizers": ["example.com/lent"]} if meta else {}))
+
+
+class Brief(test_sweep.Story):
+    """Another pod comes, and soon is to go."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        ending = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+        self.next(PODS, "ADDED", self.pod("late-0", 0, "Running", "node-1"))
+        for _ in range(2):
+            self.next(PODS, "MODIFIED", self.pod("late-0", 0, "Running", "node-1", **ending))
+        self.next(PODS, "DELETED", self.pod("late-0", 0, "Running", "node-1", **ending))
+        self.next(NODES, "MODIFIED", self.node("node-1"))
+
+
 class Vacated(test_sweep.Story):
     """Somebody's ConfigMap goes, and then a pod of its name comes, and goes."""
 
@@ -50,6 +72,7 @@ class Vacated(test_sweep.Story):
 class SweepLeftTest(unittest.TestCase):
     setUp = test_sweep.SweepTest.setUp
     arguments, begin, end, wrong = test_sweep.SweepTest.arguments, test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
+    sweep = test_sweep.SweepTest.sweep
     try_both, repeat = test_sweep_patterns.SweepPatternsTest.try_both, test_sweep_patterns.SweepPatternsTest.repeat
 
     def is_found(self, story):
@@ -73,6 +96,21 @@ class SweepLeftTest(unittest.TestCase):
 
     def test_finds_what_the_program_has_made_under_a_name_that_is_free_on_the_tape(self):
         self.is_found(Vacated)
+
+    def test_a_finalizer_that_others_take_away_holds_nothing_for_ever(self):
+        self.tape = Lent(["web-0", "web-1"]).write(os.path.join(self.folder, "lent.tape"))
+        done = self.sweep("--patterns", "unobserved", "--at", "deletions", "--max", "2", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "lender"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the command never takes the finalizer 'example.com/lent' away", done.stderr)
+        made = subprocess.run([test_sweep.KUBETAPE, "query", self.tape, "--run", os.path.join(self.folder, "out", "overlay-1.run"), "--format", "csv",
+            "SELECT name FROM writes WHERE verb = 'create' AND status = 201 ORDER BY 1"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(made.split()[1:], ["web-0-life-0", "web-0-life-1", "web-1-life-0"])
+
+    def test_what_a_program_first_sees_when_it_is_to_go_was_not_there_for_it(self):
+        self.tape = Brief(["web-0"]).write(os.path.join(self.folder, "brief.tape"))
+        report = self.end(self.begin("--patterns", "unobserved", "--at", "changes,every:1", "--settle", "1s", "--lockstep", "100ms", command=[sys.executable, test_sweep_patterns.BLIND, "mended", "marked"]), 0)
+        self.assertEqual((report["wrong"], report["unseen"] > 0), (0, True), report["gaps"])
 
     def test_finds_what_the_tape_deletes_and_the_program_holds_for_ever(self):
         report = self.try_both("holder", "unobserved", "--at", "downtimes", story=test_sweep_patterns.Held)

@@ -16,6 +16,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    lender    one for each pod, to which it adds a finalizer that others take away (no bug)
     leaver    an annotation on each pod, whose finalizer it takes away when it is to go (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
@@ -298,6 +299,14 @@ class Holder(Blind):
         let_go(self.cluster, pod)
 
 
+class Lender(Blind):
+    def added(self, pod):
+        meta = pod["metadata"]
+        if "deletionTimestamp" not in meta:
+            self.create(meta["uid"])
+            self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], {**pod, "metadata": {**meta, "finalizers": ["example.com/lent"]}})
+
+
 class Leaver(Blind):
     def added(self, pod):
         meta = pod["metadata"]
@@ -484,7 +493,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -393,6 +393,42 @@ class HeldFinalizers(Following):
         self.error(self.get(MAP), 404, "NotFound")
 
 
+class ReleasedFinalizers(Following):
+    """--release-finalizer: the program adds it, and somebody else takes it away."""
+
+    ENDING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+    def said(self, rv, *finalizers, **meta):
+        return with_meta(obj(CONFIGMAPS, "a", rv), finalizers=list(finalizers), **meta)
+
+    def add_and_delete(self, *options):
+        self.begin((CONFIGMAPS, "MODIFIED", self.said(202)), (CONFIGMAPS, "MODIFIED", self.said(203, "example.com/mine", "example.com/others")),
+            (CONFIGMAPS, "MODIFIED", self.said(204, "example.com/mine", "example.com/others", **self.ENDING)), (CONFIGMAPS, "MODIFIED", self.said(205, "example.com/others", **self.ENDING)),
+            (CONFIGMAPS, "DELETED", self.said(206, "example.com/others", **self.ENDING)), options=options)
+        self.patch(MAP, {"metadata": {"finalizers": ["example.com/mine"]}})
+        self.step(3)
+        self.assertEqual(sorted(self.get(MAP)[1]["metadata"]["finalizers"]), ["example.com/mine", "example.com/others"])
+
+    def test_the_tape_takes_it_away_as_the_object_ends_and_not_before(self):
+        self.add_and_delete("--release-finalizer", "example.com/mine")
+        self.step()
+        self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["example.com/others"])
+        self.step()
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_otherwise_it_waits_for_the_program(self):
+        self.add_and_delete()
+        self.step(2)
+        self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["example.com/mine"])
+
+    def test_it_is_also_gone_with_the_object(self):
+        self.begin((CONFIGMAPS, "MODIFIED", self.said(202, "example.com/mine")), (CONFIGMAPS, "DELETED", self.said(203, "example.com/mine", **self.ENDING)),
+            options=("--release-finalizer", "example.com/mine"))
+        self.patch(MAP, {"metadata": {"finalizers": ["example.com/mine"]}})
+        self.step(2)
+        self.error(self.get(MAP), 404, "NotFound")
+
+
 class Awaited(Following):
     """--await: the tape was recorded while the program ran, which made the object then."""
 

@@ -499,8 +499,8 @@ static bool needs_all(const struct sweep *s)
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
 	return reads_back || s->runs.options.recorded.finalizers.count ||
-	       s->runs.options.recorded.made.count || s->runs.options.recorded.ended.count ||
-	       s->runs.options.recorded.schedulers.count;
+	       s->runs.options.recorded.released.count || s->runs.options.recorded.made.count ||
+	       s->runs.options.recorded.ended.count || s->runs.options.recorded.schedulers.count;
 }
 
 /* No run is laid over the tape. */

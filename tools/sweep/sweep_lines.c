@@ -90,7 +90,8 @@ char *sweep_line_verdict(struct sweep *s, bool laid_over)
 	char *await = laid_over && recorded->awaited ? xasprintf("@%s", recorded->awaited) : NULL;
 
 	if (laid_over)
-		text = add_options(text, "hold-finalizer", &recorded->finalizers);
+		text = add_options(add_options(text, "hold-finalizer", &recorded->finalizers),
+			"release-finalizer", &recorded->released);
 	if (await)
 		text = add_option(text, "await", await);
 	if (has_secrets(&sweep_ground_of(s, laid_over)->answer) && access(s->runs.secrets_key, F_OK) == 0)

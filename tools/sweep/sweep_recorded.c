@@ -22,6 +22,13 @@ static const char taken_sql[] =
 	" SELECT DISTINCT f.value FROM shown, json_each(before, '$.metadata.finalizers') AS f WHERE f.value NOT IN"
 	"  (SELECT value FROM json_each(shown.object, '$.metadata.finalizers')) ORDER BY 1";
 
+/* Finalizers of what is left though the tape deletes it: the program has added them, or the tape would have taken them away. */
+static const char released_sql[] =
+	"WITH there AS (SELECT json_extract(j.value, '$[3]') AS uid FROM run, json_each(run.value) AS j WHERE run.name = 'left')"
+	" SELECT DISTINCT f.value FROM there JOIN events AS e USING (uid), json_each(e.object, '$.metadata.finalizers') AS f"
+	"  WHERE json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL"
+	"   AND EXISTS (SELECT 1 FROM events AS d WHERE d.uid = there.uid AND d.type = 'DELETED') ORDER BY 1";
+
 /* Objects that the program creates and the tape makes, with whether the program deletes them, too. At full speed the tape
  * may be faster in both. */
 static const char made_sql[] =
@@ -105,12 +112,15 @@ static int on_made(void *context, const struct sql_value *v, size_t count, struc
 int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struct err *err)
 {
 	const struct sql_sink finalizers = {.row = on_text, .context = &ret->finalizers};
+	const struct sql_sink released = {.row = on_text, .context = &ret->released};
 	const struct sql_sink made = {.row = on_made, .context = ret};
 	const struct sql_sink ended = {.row = on_text, .context = &ret->ended};
 	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
 	const struct sql_sink bound = {.row = on_text, .context = &ret->schedulers};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(released_sql), &released, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(made_sql), &made, err);
 	if (rc == 0)
@@ -133,6 +143,17 @@ static bool add_all(struct text_list *to, const struct text_list *from)
 void sweep_recorded_hold(struct sweep_recorded *r, const struct sweep_recorded *other)
 {
 	(void)add_all(&r->finalizers, &other->finalizers);
+}
+
+/* Only what the program never takes away itself. */
+static void add_released(struct sweep_recorded *r, const struct sweep_recorded *other)
+{
+	for (size_t i = 0; i < other->released.count; i++) {
+		const char *name = other->released.items[i];
+
+		if (!text_list_has(&r->finalizers, name) && !text_list_has(&other->finalizers, name))
+			(void)text_list_keep(&r->released, name);
+	}
 }
 
 static int write_awaited(const struct sweep_recorded *r, struct err *err)
@@ -162,6 +183,7 @@ int sweep_recorded_await(
 {
 	bool grows = add_all(&r->made, &other->made);
 
+	add_released(r, other);
 	grows |= add_all(&r->deleted, &other->deleted);
 	grows |= add_all(&r->ended, &other->ended);
 	grows |= add_all(&r->schedulers, &other->schedulers);
@@ -199,17 +221,23 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
 			"that to the command from now on\n",
 			r->finalizers.items[i]);
+	for (size_t i = 0; i < r->released.count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command never takes the finalizer '%s' away, as somebody else did when the "
+			"tape was recorded: the tape does that from now on\n",
+			r->released.items[i]);
 }
 
 size_t sweep_recorded_count(const struct sweep_recorded *r)
 {
-	return r->finalizers.count + r->made.count + r->deleted.count + r->ended.count + r->ways.count +
-	       r->schedulers.count;
+	return r->finalizers.count + r->released.count + r->made.count + r->deleted.count + r->ended.count +
+	       r->ways.count + r->schedulers.count;
 }
 
 void sweep_recorded_release(struct sweep_recorded *r)
 {
 	text_list_release(&r->finalizers);
+	text_list_release(&r->released);
 	text_list_release(&r->made);
 	text_list_release(&r->deleted);
 	text_list_release(&r->ended);

@@ -14,6 +14,7 @@
 /* All owned. */
 struct sweep_recorded {
 	struct text_list finalizers; /* that both the program and the tape take away */
+	struct text_list released;   /* finalizers that the program adds and others take away */
 	struct text_list made;       /* objects that both make, as rules of --await */
 	struct text_list deleted;    /* ... those of them that the program deletes */
 	struct text_list ended;      /* objects that were there, or others make, and both delete */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX 32 /* but --write, --hold-finalizer and the command's */
+#define ARGUMENTS_MAX 32 /* but --write, those of finalizers and the command's */
 #define FOLDERS_MAX   10000
 
 /* ---- files ---- */
@@ -203,6 +203,8 @@ static size_t add_choices(const struct sweep_options *v, const struct sweep_slot
 	n += add_value(to + n, "--await", await);
 	for (size_t i = 0; slot->laid_over && i < v->recorded.finalizers.count; i++)
 		n += add_value(to + n, "--hold-finalizer", v->recorded.finalizers.items[i]);
+	for (size_t i = 0; slot->laid_over && i < v->recorded.released.count; i++)
+		n += add_value(to + n, "--release-finalizer", v->recorded.released.items[i]);
 	return n;
 }
 
@@ -252,9 +254,11 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 
 	while (v->child[child_count])
 		child_count++;
-	arguments =
-		xcalloc(ARGUMENTS_MAX + 2 * (v->writes.count + v->recorded.finalizers.count) + child_count,
-			sizeof(*arguments));
+	arguments = xcalloc(
+		ARGUMENTS_MAX +
+			2 * (v->writes.count + v->recorded.finalizers.count + v->recorded.released.count) +
+			child_count,
+		sizeof(*arguments));
 	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
 		arguments[count++] = fixed[i];
 	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, await, arguments + count);

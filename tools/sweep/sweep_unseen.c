@@ -6,19 +6,22 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* 0: not to be seen. `telling` are the versions of the object that show what the event changed, `views` those that the
- * program was shown, and for how long each was its newest, until it was killed or something it asked for was refused.
+/* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
+ * show what there was to do before), `views` those that the program was shown, and for how long each was its newest,
+ * until it was killed or something it asked for was refused.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
 	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
 	" ends AS (SELECT (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq') AS seq,"
 	"  (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns') AS time_ns),"
-	" later AS MATERIALIZED (SELECT e.seq, e.type, e.uid, e.object FROM events AS e, cause AS c, ends"
+	" later AS MATERIALIZED (SELECT e.seq, e.type, e.uid, e.object,"
+	"  json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AS is_ending FROM events AS e, cause AS c, ends"
 	"  WHERE e.apigroup = c.apigroup AND e.resource = c.resource AND e.namespace IS c.namespace"
 	"  AND e.name = c.name AND e.seq BETWEEN c.seq AND ends.seq),"
 	" changed AS MATERIALIZED (SELECT path FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
 	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED'"
-	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid AND (c.type <> 'MODIFIED' OR EXISTS (SELECT path FROM changed"
+	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
+	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR EXISTS (SELECT path FROM changed"
 	"   EXCEPT SELECT json_extract(d.value, '$.path') FROM json_each(jdiff(c.object, l.object)) AS d)))),"
 	" shown AS (SELECT d.seq, d.out_ns AS at, 0 AS killed FROM deliveries AS d JOIN later USING (seq)"
 	"  UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
