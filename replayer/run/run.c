@@ -388,7 +388,7 @@ void run_store_left(struct run *r)
 
 	if (!r->file || r->told_left)
 		return;
-	left = run_left(r->world);
+	left = run_left(r->world, r->redactor);
 	run_file_fact(r->file, "left", left);
 	r->told_left = true;
 	free(left);

@@ -2,6 +2,8 @@
 #include "replayer/run/run_left.h"
 
 #include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/tape/redact.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -12,11 +14,28 @@ static void add_text(cJSON *to, char *text)
 	free(text);
 }
 
-static cJSON *describe(const struct collection *in, const struct overlay_version *v)
+/* null for a Secret that cannot be read. */
+static char *object_of(const struct tape_resource *r, struct slice object, struct redactor *redactor)
+{
+	struct buf clean;
+	char *text;
+
+	if (!redactor_concerns(r->apigroup, r->resource))
+		return slice_dup(object);
+	buf_init(&clean, LIMIT_OBJECT_BYTES);
+	text = redactor_object(redactor, object, &clean, NULL) ? xstrdup("null")
+							       : slice_dup(buf_slice(&clean));
+	buf_release(&clean);
+	return text;
+}
+
+static cJSON *describe(
+	const struct collection *in, const struct overlay_version *v, struct redactor *redactor)
 {
 	const struct tape_resource *r = &in->resource;
 	struct object_meta meta;
 	cJSON *row = cJSON_CreateArray();
+	char *object = object_of(r, blob_body(v->object), redactor);
 
 	if (json_scan_object(blob_body(v->object), &meta, NULL))
 		meta.uid = (struct slice){NULL, 0};
@@ -24,10 +43,12 @@ static cJSON *describe(const struct collection *in, const struct overlay_version
 	add_text(row, slice_dup(v->namespace));
 	add_text(row, slice_dup(v->name));
 	add_text(row, slice_dup(meta.uid));
+	cJSON_AddItemToArray(row, cJSON_CreateRaw(object));
+	free(object);
 	return row;
 }
 
-char *run_left(const struct world *w)
+char *run_left(const struct world *w, struct redactor *redactor)
 {
 	cJSON *list = cJSON_CreateArray();
 	char *text;
@@ -39,7 +60,7 @@ char *run_left(const struct world *w)
 			const struct overlay_version *v = overlay_find(w->overlay, in->written.items[k]->seq);
 
 			if (v && v->type != EVENT_DELETED)
-				cJSON_AddItemToArray(list, describe(in, v));
+				cJSON_AddItemToArray(list, describe(in, v, redactor));
 		}
 	}
 	text = cJSON_PrintUnformatted(list);

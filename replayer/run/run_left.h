@@ -4,8 +4,10 @@
 
 #include "replayer/world/world.h"
 
-/* A JSON array of [RESOURCE[.GROUP], NAMESPACE, NAME, UID], namespaces and UIDs empty where there are none. The caller
- * frees. */
-char *run_left(const struct world *w);
+struct redactor;
+
+/* A JSON array of [RESOURCE[.GROUP], NAMESPACE, NAME, UID, OBJECT], namespaces and UIDs empty where there are none, Secrets
+ * without their values. The caller frees. */
+char *run_left(const struct world *w, struct redactor *redactor);
 
 #endif

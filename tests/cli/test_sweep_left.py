@@ -107,6 +107,11 @@ class SweepLeftTest(unittest.TestCase):
             "SELECT name FROM writes WHERE verb = 'create' AND status = 201 ORDER BY 1"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(made.split()[1:], ["web-0-life-0", "web-0-life-1", "web-1-life-0"])
 
+    def test_what_others_add_to_its_objects_is_not_compared_as_of_its_last_write(self):
+        self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "phases.tape"))
+        report = self.end(self.begin("--patterns", "unobserved,restart", "--settle", "1s", "--lockstep", "50ms", "--max", "20", command=[sys.executable, test_sweep_patterns.BLIND, "mended", "phases"]), 0)
+        self.assertEqual((report["wrong"], report["unsure"], report["fine"] > 0), (0, 0, True), report["gaps"])
+
     def test_what_a_program_first_sees_when_it_is_to_go_was_not_there_for_it(self):
         self.tape = Brief(["web-0"]).write(os.path.join(self.folder, "brief.tape"))
         report = self.end(self.begin("--patterns", "unobserved", "--at", "changes,every:1", "--settle", "1s", "--lockstep", "100ms", command=[sys.executable, test_sweep_patterns.BLIND, "mended", "marked"]), 0)

@@ -16,6 +16,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    phases    as owner, with the phase of the pod (no bug)
     lender    one for each pod, to which it adds a finalizer that others take away (no bug)
     leaver    an annotation on each pod, whose finalizer it takes away when it is to go (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
@@ -115,6 +116,16 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Phases(Owner):
+    def create(self, name, **data):
+        data["phase"] = self.pods.cache["default/" + name]["status"]["phase"]
+        status, thing = self.cluster.ask("GET", MAPS + "/" + name)
+        if status == 404:
+            super().create(name, **data)
+        elif any(thing["data"].get(key) != value for key, value in data.items()):
+            self.cluster.ask("PUT", MAPS + "/" + name, {**thing, "data": {**thing["data"], **data}})
 
 
 class Binder(Blind):
@@ -493,7 +504,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -41,8 +41,8 @@
 static const char there_sql[] =
 	"WITH RECURSIVE start AS (SELECT CAST(value AS INTEGER) AS seq FROM run WHERE name = 'first_seq'),"
 	" there AS MATERIALIZED (SELECT substr(of, 1, instr(of || '.', '.') - 1) AS resource, substr(of, instr(of || '.', '.') + 1)"
-	"   AS apigroup, namespace, name, uid FROM (SELECT json_extract(j.value, '$[0]') AS of, json_extract(j.value, '$[1]')"
-	"   AS namespace, json_extract(j.value, '$[2]') AS name, json_extract(j.value, '$[3]') AS uid"
+	"   AS apigroup, namespace, name, uid, object FROM (SELECT json_extract(j.value, '$[0]') AS of, json_extract(j.value, '$[1]')"
+	"   AS namespace, json_extract(j.value, '$[2]') AS name, json_extract(j.value, '$[3]') AS uid, json_extract(j.value, '$[4]') AS object"
 	"   FROM run, json_each(run.value) AS j WHERE run.name = 'left'))";
 
 static const char left_sql[] =
@@ -122,14 +122,15 @@ static const char told_sql[] =
 	"   WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"   AND e.name = p.name AND e.uid = own_uid AND e.type = 'DELETED' AND e.seq <= last_seq)"
 	"   AND coalesce(json_array_length(object, '$.metadata.finalizers'), 0) = 0)) AS is_succeeded FROM placed AS p),"
+	" found AS (SELECT p.*, t.uid IS NOT NULL AS is_there, t.object AS final FROM succeeded AS p LEFT JOIN there AS t ON"
+	"   what = 'kept' AND policy = 'overlay' AND t.apigroup = p.apigroup AND t.resource = p.resource"
+	"   AND t.namespace = p.namespace AND t.name = p.name AND t.uid = own_uid),"
 	" beside AS (SELECT *, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
 	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
-	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= p.seq"
-	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape,"
-	"   what = 'kept' AND policy = 'overlay' AND EXISTS (SELECT 1 FROM there AS t WHERE t.apigroup = p.apigroup"
-	"    AND t.resource = p.resource AND t.namespace = p.namespace AND t.name = p.name AND t.uid = own_uid) AS is_there"
-	"   FROM succeeded AS p),"
+	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= iif(final IS NULL, p.seq, last_seq)"
+	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape FROM found AS p),"
 	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN ''"
+	"   WHEN final IS NOT NULL THEN final"
 	"   WHEN part = 'binding' AND json_valid(body) THEN iif(tape IS NULL, " BOUND
 	", json_patch(tape, " BOUND "))"
 	"   WHEN policy = 'overlay' THEN object"
