@@ -287,6 +287,7 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 	bool told = false;
 	int rc = sql_session_open(s->runs.options.tape, &session, err); /* one sentence if there is none */
 
+	s->opened_ns = clock_mono_ns(&clock_system);
 	sql_session_close(session);
 	if (rc == 0)
 		rc = prepare_folder(&s->runs, s->v->out, err);

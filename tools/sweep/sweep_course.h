@@ -40,7 +40,8 @@ struct sweep {
 	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
 	size_t ended;      /* runs with faults */
-	int64_t begun_ns;  /* monotonic: trying */
+	int64_t opened_ns; /* monotonic: the sweep began */
+	int64_t begun_ns;  /* ... and trying */
 	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
 };

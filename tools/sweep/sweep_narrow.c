@@ -108,7 +108,7 @@ static int try_window(struct narrowing *n, size_t first, size_t last, bool *ret_
 static bool is_over(const struct narrowing *n)
 {
 	const struct sweep *s = n->sweep;
-	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->opened_ns;
 
 	return s->stopped || n->runs >= RUNS_MAX || (s->v->budget_ns && took_ns > s->v->budget_ns);
 }

@@ -160,13 +160,13 @@ void sweep_make_tries(struct sweep *s)
 	}
 }
 
-/* Whether a run that takes as long as those so far would end within the budget. */
+/* Whether a run that takes as long as those so far would end within the budget. The first ones are made in any case. */
 static bool has_time(const struct sweep *s)
 {
-	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
-	int64_t run_ns = s->ended ? took_ns / (int64_t)s->ended * (int64_t)s->jobs : 0;
+	int64_t now_ns = clock_mono_ns(&clock_system);
+	int64_t run_ns = s->ended ? (now_ns - s->begun_ns) / (int64_t)s->ended * (int64_t)s->jobs : 0;
 
-	return !s->v->budget_ns || took_ns + run_ns <= s->v->budget_ns;
+	return !s->v->budget_ns || !s->ended || now_ns + run_ns - s->opened_ns <= s->v->budget_ns;
 }
 
 /* The first try that has not begun. */
