@@ -26,9 +26,9 @@ struct life {
 };
 
 struct awaited_name {
-	char *key; /* "RESOURCE/NAMESPACE/NAME", the resource by its number */
-	bool deletes;
-	struct life *lives; /* in the order of the tape */
+	char *key;                        /* "RESOURCE/NAMESPACE/NAME", the resource by its number */
+	bool deletes_own, deletes_others; /* those that the program makes; those that others make */
+	struct life *lives;               /* in the order of the tape */
 	size_t count, cap;
 };
 
@@ -146,7 +146,8 @@ static void take_event(struct awaited *a, const struct await_rule *r, const stru
 	n = find_name(a, e->resource, e->namespace, e->name);
 	if (!n)
 		n = add_name(a, e);
-	n->deletes |= r->deletes;
+	n->deletes_own |= r->creates && r->deletes;
+	n->deletes_others |= !r->creates;
 	l = take_life(n, e);
 	if (r->creates)
 		l->of_tape = l->is_made = false;
@@ -287,9 +288,15 @@ static bool is_ending(const struct change *c)
 	       json_get(c->object, "metadata.deletionTimestamp", &found, NULL) > 0;
 }
 
+/* Whether its end is left to the program. */
+static bool is_to_be_deleted(const struct awaited_name *n, const struct life *l)
+{
+	return l->of_tape ? n->deletes_others : n->deletes_own;
+}
+
 static void note_event(const struct awaited_name *n, struct life *l, const struct change *c)
 {
-	if (n->deletes && is_ending(c))
+	if (is_to_be_deleted(n, l) && is_ending(c))
 		l->end_seq = c->seq;
 	else
 		l->last_seq = c->seq;
@@ -339,7 +346,7 @@ static bool is_left_to_program(
 {
 	if (!has_uid(shown, l->uid))
 		return !l->of_tape;
-	return n->deletes && !l->is_asked && is_ending(c);
+	return is_to_be_deleted(n, l) && !l->is_asked && is_ending(c);
 }
 
 bool awaited_is_aside(
@@ -359,9 +366,9 @@ bool awaited_keeps(
 {
 	const struct awaited_name *n = find_name(a, in->resource.id, c->namespace, c->name);
 
-	for (size_t i = 0; n && n->deletes && i < n->count; i++) {
+	for (size_t i = 0; n && i < n->count; i++) {
 		if (has_uid(shown, n->lives[i].uid))
-			return true;
+			return is_to_be_deleted(n, &n->lives[i]);
 	}
 	return false;
 }
@@ -435,7 +442,7 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 			continue;
 		if (!l->is_made && c->type == EVENT_ADDED)
 			made(a, l, in, c);
-		else if (n->deletes && !l->is_asked && c->type == EVENT_MODIFIED && is_ending(c))
+		else if (is_to_be_deleted(n, l) && !l->is_asked && c->type == EVENT_MODIFIED && is_ending(c))
 			asked(a, l, in, c);
 	}
 }
