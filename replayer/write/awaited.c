@@ -384,12 +384,18 @@ const char *awaited_uid(
 	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name)
 {
 	const struct awaited_name *n = find_name(a, in->resource.id, namespace, name);
+	const struct life *late =
+		NULL; /* over on the tape before the program has made it, which is to end it, too */
 
 	for (size_t i = 0; n && i < n->count; i++) {
-		if (!n->lives[i].is_made && !n->lives[i].is_over)
-			return n->lives[i].uid;
+		const struct life *l = &n->lives[i];
+
+		if (!l->is_made && !l->is_over)
+			return l->uid;
+		if (!l->is_made && is_to_be_deleted(n, l))
+			late = l;
 	}
-	return NULL;
+	return late ? late->uid : NULL;
 }
 
 bool awaited_is_to_come(const struct awaited *a, const struct collection *in, struct slice namespace,
@@ -412,11 +418,12 @@ static void catch_up_later(
 }
 
 /* A program has made the object. */
-static void made(struct awaited *a, struct life *l, const struct collection *in, const struct change *c)
+static void made(struct awaited *a, const struct awaited_name *n, struct life *l, const struct collection *in,
+	const struct change *c)
 {
 	l->is_made = true;
 	awaited_dependents_made(&a->dependents, l->uid);
-	if (l->last_seq && !l->is_over)
+	if (l->last_seq && (!l->is_over || is_to_be_deleted(n, l)))
 		catch_up_later(a, in, c, l->last_seq, false);
 }
 
@@ -441,7 +448,7 @@ void awaited_wrote(struct awaited *a, const struct collection *in, const struct 
 		if (!has_uid(c->object, l->uid))
 			continue;
 		if (!l->is_made && c->type == EVENT_ADDED)
-			made(a, l, in, c);
+			made(a, n, l, in, c);
 		else if (is_to_be_deleted(n, l) && !l->is_asked && c->type == EVENT_MODIFIED && is_ending(c))
 			asked(a, l, in, c);
 	}

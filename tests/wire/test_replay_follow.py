@@ -494,6 +494,13 @@ class Awaited(Following):
         self.assertNotEqual(self.make()["metadata"]["uid"], "uid-new")
         self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program"})
 
+    def test_unless_it_is_the_programs_to_delete(self):
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "2")), (CONFIGMAPS, "DELETED", self.said(203, "2")),
+            rule="create,delete=configmaps/default/new")
+        self.step(3)
+        self.assertEqual(self.make()["metadata"]["uid"], "uid-new")
+        self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "2"})
+
     def test_a_deletion_that_is_awaited_as_well_is_the_programs(self):
         ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
         self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "MODIFIED", self.said(202, "1", **ending)), (CONFIGMAPS, "DELETED", self.said(203, "1")),
