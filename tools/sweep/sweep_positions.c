@@ -257,6 +257,16 @@ static struct sweep_position *add_stretch(const struct sweep_finding *f, size_t 
 	return p;
 }
 
+/* The last event at the time of that one: only later ones make the tape's time pass. */
+static uint64_t last_at_once(const struct sweep_rows *rows, size_t of)
+{
+	size_t end = of;
+
+	while (end < rows->count && rows->items[end].time_ns == rows->items[of].time_ns)
+		end++;
+	return rows->items[end - 1].seq;
+}
+
 /* A watch without events of the tape, as of what the program itself writes: it is
  * late, and misses nothing. */
 static void add_lateness(const struct sweep_finding *f, const char *resource, size_t first, size_t end)
@@ -266,9 +276,11 @@ static void add_lateness(const struct sweep_finding *f, const char *resource, si
 	free(p->resource);
 	p->resource = xstrdup(resource);
 	p->hidden = 0;
-	p->last_seq = p->until_seq;
-	if (p->for_ns == 0)
+	if (p->for_ns == 0) {
 		p->for_ns = 1;
+		p->until_seq = last_at_once(f->all, first);
+	}
+	p->last_seq = p->until_seq;
 }
 
 static size_t find_next_of_resource(const struct sweep_rows *rows, size_t of, size_t i, size_t end)
