@@ -127,7 +127,7 @@ static const char told_sql[] =
 	"   AND t.namespace = p.namespace AND t.name = p.name AND t.uid = own_uid),"
 	" beside AS (SELECT *, CASE WHEN what = 'kept' AND policy = 'overlay' THEN"
 	"   (SELECT e.object FROM events AS e WHERE e.apigroup = p.apigroup"
-	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= iif(final IS NULL, p.seq, last_seq)"
+	"    AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace AND e.name = p.name AND e.seq <= iif(final IS NULL, p.seq, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'ended_seq'))"
 	"    AND e.uid = own_uid AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) END AS tape FROM found AS p),"
 	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN ''"
 	"   WHEN final IS NOT NULL THEN final"
