@@ -39,6 +39,10 @@ class SweepHealthTest(unittest.TestCase):
         self.assertEqual(found["differences"][0], "hangs: it does not watch /api/v1/pods any more")
         self.assertRegex(found["differences"][1], r"^grew: more than 2 times the memory when it is quiet \([1-9].* MB, without the fault .* MB at most\)$")
 
+    def test_a_watch_that_never_comes_back_is_enough(self):
+        found = self.try_both("mute", "--max", "1", "--gap", "end,compact,hold=800ms")
+        self.assertEqual([gap["differences"] for gap in found], [["hangs: it does not watch /api/v1/pods any more"]])
+
     def test_a_watch_may_be_a_websocket(self):
         found = self.try_both("deafened", "--patterns", "unobserved,slow", "--max", "2", "--gap", "end,compact,hold=800ms")
         self.assertIn("hangs: it does not watch /api/v1/pods any more", found[0]["differences"])

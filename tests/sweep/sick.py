@@ -2,6 +2,7 @@
 """Small programs that write nothing, and go wrong in another way when a list shows what a watch missed: sick.py BUG|mended NAME, for ever.
 
     deaf      the buggy one stops watching, and keeps 64 MiB
+    mute      as deaf, and keeps nothing
     deafened  as deaf; it watches by WebSockets
     forgetful writes the names of the pods into the file that SERVED names; the buggy one ignores that a list lacks a pod, until
               it sees the last pod go
@@ -23,8 +24,8 @@ class Sick(Informer):
 
     def list(self):
         again = self.synced.is_set()
-        if again and self.buggy and self.name in ("deaf", "deafened"):
-            self.ballast = b"x" * (64 << 20)
+        if again and self.buggy and self.name in ("deaf", "mute", "deafened"):
+            self.ballast = b"x" * (64 << 20) if self.name != "mute" else None
             time.sleep(3600)
         super().list()
         self.serve()

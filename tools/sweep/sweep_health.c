@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-#define SHOWN_BYTES          90
-#define ASKS_IN_SILENCE      4 /* a program that asks so often in the time of quiet is one that goes on asking */
-#define SETTLES_TO_COME_BACK 2 /* a client waits before it watches again */
+#define SHOWN_BYTES     90
+#define ASKS_IN_SILENCE 4 /* a program that asks so often in the time of quiet is one that goes on asking */
 
+/* The program was quiet for the time of --settle: a watch that had ended before did not come back in all of it. */
 static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
 	" WHERE " RUN_IS_WATCH
-	" AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :lately_ns)";
+	" AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :settle_ns)";
 
 /* Many programs begin to watch when they first need to: in this run it may not have come to that, or not again after
  * it was started again. */
@@ -146,12 +146,12 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 	const struct sql_sink asked = {.row = on_asked, .context = ret};
 	const struct sql_sink facts = {.row = on_facts, .context = ret};
 	const struct sql_sink served = {.row = on_served, .context = ret};
-	char lately[24];
+	char settle[24];
 	int rc;
 
 	*ret = (struct sweep_health){.silence_ns = INT64_MAX};
-	snprintf(lately, sizeof(lately), "%lld", SETTLES_TO_COME_BACK * (long long)settle_ns);
-	sql_session_set(s, "lately_ns", lately);
+	snprintf(settle, sizeof(settle), "%lld", (long long)settle_ns);
+	sql_session_set(s, "settle_ns", settle);
 	rc = sql_session_run(s, slice_of(watches_sql), &watches, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(asked_sql), &asked, err);

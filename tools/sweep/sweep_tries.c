@@ -391,20 +391,15 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 	return find_differences(s, slot, answer, &only_here);
 }
 
-/* What is told of a try is what it showed first, unless it went wrong in another way after that; that run is kept. */
+/* What is told of a try is what it showed last, as the line that repeats it will: the first run may have been a quick one. */
 static void keep_run(const struct sweep *s, const struct sweep_slot *slot, const char *differences,
 	bool is_other, bool only_here)
 {
 	struct sweep_try *try = slot->of;
 
-	if (try->differences && !is_other) {
-		try->only_here |= only_here;
-		sweep_run_remove(&s->runs, slot);
-		return;
-	}
+	try->only_here = only_here || (try->only_here && !is_other);
 	free(try->differences);
 	try->differences = xstrdup(differences);
-	try->only_here = only_here;
 	if (slot->stage == SWEEP_AGAIN)
 		sweep_run_take_place(&s->runs, slot);
 }
