@@ -269,6 +269,7 @@ static void shrink_release(struct shrink *s)
 	sweep_measure_release(&s->measure);
 	free(s->differences);
 	free(s->runs.folder);
+	free(s->runs.secrets_key);
 	free(s->runs.watches);
 	buf_release(&s->scratch);
 	tape_close(s->tape);
@@ -288,7 +289,9 @@ static int shrink_tape(struct shrink *s, const struct shrink_values *v, struct e
 		return rc;
 	sweep_jobs_prepare();
 	shrink_find_resources(s);
-	rc = shrink_learn(s, err);
+	rc = sweep_key_prepare(&s->runs, err);
+	if (!rc)
+		rc = shrink_learn(s, err);
 	if (!rc && !s->stopped)
 		rc = reduce_all(s, err);
 	if (isatty(STDERR_FILENO))

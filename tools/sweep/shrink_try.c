@@ -416,6 +416,7 @@ void shrink_clean(struct shrink *s)
 	char *tape = tried_tape(s), *faults = tried_faults(s);
 
 	unlink(tape);
+	unlink(s->runs.secrets_key);
 	if (s->has_faults)
 		unlink(faults);
 	rmdir(s->runs.folder);
