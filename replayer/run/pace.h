@@ -18,7 +18,7 @@ struct pace {
 /* A request has come. */
 void pace_note(struct pace *p, int64_t now_ns);
 
-/* If no request comes for so long, none is waiting for its turn; 0: no pace was ever kept. */
+/* A client that has sent nothing for this time does not wait for its turn. 0: no pace was ever kept. */
 int64_t pace_rest_ns(const struct pace *p);
 
 #endif

@@ -84,16 +84,6 @@ static int read_question(struct api_call *call, struct log_question *q, struct s
 
 /* ---- the pod ---- */
 
-/* Without its quotes; names and ids have no escapes. */
-static struct slice text_at(struct slice json, const char *path)
-{
-	struct slice text;
-
-	if (json_get(json, path, &text, NULL) <= 0 || text.len < 2 || *text.ptr != '"')
-		return (struct slice){0};
-	return (struct slice){text.ptr + 1, text.len - 2};
-}
-
 /* The item of that name in a list of containers or of their statuses. */
 static bool find_named(struct slice pod, const char *path, struct slice name, struct slice *ret)
 {
@@ -103,7 +93,7 @@ static bool find_named(struct slice pod, const char *path, struct slice name, st
 	if (json_get(pod, path, &list, NULL) <= 0 || json_iter_begin(list, &it, NULL))
 		return false;
 	while (json_iter_next(&it, NULL, &item, NULL) > 0) {
-		if (!slice_equal(text_at(item, "$.name"), name))
+		if (!slice_equal(json_get_text(item, "$.name"), name))
 			continue;
 		*ret = item;
 		return true;
@@ -134,7 +124,7 @@ static size_t list_containers(struct slice pod, struct buf *to)
 	if (json_get(pod, "$.spec.containers", &list, NULL) <= 0 || json_iter_begin(list, &it, NULL))
 		return 0;
 	while (json_iter_next(&it, NULL, &item, NULL) > 0) {
-		struct slice name = text_at(item, "$.name");
+		struct slice name = json_get_text(item, "$.name");
 
 		(void)!buf_printf(to, NULL, "%s%.*s", count++ ? " " : "", (int)name.len, name.ptr);
 	}
@@ -155,7 +145,7 @@ static int choose_container(
 		return 0;
 	buf_init(&names, LIMIT_OBJECT_BYTES);
 	if (list_containers(pod, &names) == 1)
-		q->container = text_at(pod, "$.spec.containers[0].name");
+		q->container = json_get_text(pod, "$.spec.containers[0].name");
 	else
 		rc = status_bad_request(st,
 			"a container name must be specified for pod %.*s, choose one of: [%.*s]",
@@ -182,8 +172,8 @@ static int choose_life(const struct api_call *call, struct slice pod, struct log
 	struct slice *ret_id, struct status *st)
 {
 	struct slice status = container_status(pod, q->container), name = call->path.name, running;
-	struct slice last = text_at(status, "$.lastState.terminated.containerID");
-	struct slice ended = text_at(status, "$.state.terminated.containerID");
+	struct slice last = json_get_text(status, "$.lastState.terminated.containerID");
+	struct slice ended = json_get_text(status, "$.state.terminated.containerID");
 
 	if (q->previous && !last.len)
 		return status_bad_request(st,
@@ -192,7 +182,7 @@ static int choose_life(const struct api_call *call, struct slice pod, struct log
 	if (q->previous)
 		*ret_id = last;
 	else if (json_get(status, "$.state.running", &running, NULL) > 0) {
-		*ret_id = text_at(status, "$.containerID");
+		*ret_id = json_get_text(status, "$.containerID");
 		q->until_ns = player_tape_ns(call->api->player);
 	} else
 		*ret_id = ended.len ? ended : last;

@@ -69,15 +69,6 @@ bool crd_says(struct slice crd, const char *version, const char *what, struct sl
 
 /* ---- those that programs write ---- */
 
-static struct slice text_at(struct slice json, const char *path)
-{
-	struct slice value;
-
-	if (json_get(json, path, &value, NULL) <= 0 || value.len < 2 || *value.ptr != '"')
-		return (struct slice){NULL, 0};
-	return (struct slice){value.ptr + 1, value.len - 2};
-}
-
 static bool is_true(struct slice json, const char *path)
 {
 	struct slice value;
@@ -94,7 +85,7 @@ struct slice crd_stored_version(struct slice crd)
 		return (struct slice){NULL, 0};
 	while (json_iter_next(&it, &key, &entry, NULL) > 0) {
 		if (is_true(entry, "storage") && is_true(entry, "served"))
-			return text_at(entry, "name");
+			return json_get_text(entry, "name");
 	}
 	return (struct slice){NULL, 0};
 }
@@ -122,11 +113,11 @@ static bool is_written(struct world *w, struct slice name)
 
 static struct collection *add_defined(struct world *w, struct slice crd)
 {
-	struct tape_resource r = {.apigroup = slice_dup(text_at(crd, "spec.group")),
+	struct tape_resource r = {.apigroup = slice_dup(json_get_text(crd, "spec.group")),
 		.version = slice_dup(crd_stored_version(crd)),
-		.resource = slice_dup(text_at(crd, "spec.names.plural")),
-		.kind = slice_dup(text_at(crd, "spec.names.kind")),
-		.namespaced = slice_is(text_at(crd, "spec.scope"), "Namespaced")};
+		.resource = slice_dup(json_get_text(crd, "spec.names.plural")),
+		.kind = slice_dup(json_get_text(crd, "spec.names.kind")),
+		.namespaced = slice_is(json_get_text(crd, "spec.scope"), "Namespaced")};
 	struct collection *c = world_add(w, &r);
 
 	if (c)
@@ -176,7 +167,8 @@ static void tell_defining(struct world *w, const struct live_set *names,
 
 	for (size_t i = 0; i < names->count; i++) {
 		if (crd_find_named(w, live_name(names->items[i]), &crd) && crd_stored_version(crd).len &&
-			!is_there(w, text_at(crd, "spec.group"), text_at(crd, "spec.names.plural"), true))
+			!is_there(w, json_get_text(crd, "spec.group"),
+				json_get_text(crd, "spec.names.plural"), true))
 			each(context, crd);
 	}
 }

@@ -29,7 +29,7 @@ struct awaited_name {
 	char *key;                        /* "RESOURCE/NAMESPACE/NAME", the resource by its number */
 	bool deletes_own, deletes_others; /* those that the program makes; those that others make */
 	struct life *lives;               /* in the order of the tape */
-	size_t count, cap;
+	size_t count;
 };
 
 /* An object to be brought to where the tape has it. */
@@ -43,14 +43,14 @@ struct catching_up {
 struct awaited {
 	struct world *world;
 	struct awaited_name **names;
-	size_t count, cap;
+	size_t count;
 	size_t met; /* objects that rules are about */
 	struct text_map by_key;
 	struct awaited_fields fields;
 	struct awaited_binding binding;
 	struct awaited_dependents dependents;
 	struct catching_up *waiting;
-	size_t waiting_count, waiting_cap;
+	size_t waiting_count;
 };
 
 /* ---- finding ---- */
@@ -94,10 +94,7 @@ static struct awaited_name *add_name(struct awaited *a, const struct event *e)
 {
 	struct awaited_name *n = xcalloc(1, sizeof(*n));
 
-	if (a->count == a->cap) {
-		a->cap = a->cap ? 2 * a->cap : 16;
-		a->names = xrealloc(a->names, a->cap * sizeof(*a->names));
-	}
+	a->names = xgrow(a->names, a->count, sizeof(*a->names));
 	n->key = key_of(e->resource, e->namespace, e->name);
 	a->names[a->count++] = n;
 	text_map_put(&a->by_key, n->key, n);
@@ -106,10 +103,7 @@ static struct awaited_name *add_name(struct awaited *a, const struct event *e)
 
 static void insert_life(struct awaited_name *n, size_t at, const struct event *e)
 {
-	if (n->count == n->cap) {
-		n->cap = n->cap ? 2 * n->cap : 1;
-		n->lives = xrealloc(n->lives, n->cap * sizeof(*n->lives));
-	}
+	n->lives = xgrow(n->lives, n->count, sizeof(*n->lives));
 	memmove(&n->lives[at + 1], &n->lives[at], (n->count++ - at) * sizeof(*n->lives));
 	n->lives[at] = (struct life){
 		.uid = slice_dup(e->uid), .first_seq = e->seq, .of_tape = true, .is_made = true};
@@ -409,10 +403,7 @@ bool awaited_is_to_come(const struct awaited *a, const struct collection *in, st
 static void catch_up_later(
 	struct awaited *a, const struct collection *in, const struct change *c, uint64_t seq, bool is_over)
 {
-	if (a->waiting_count == a->waiting_cap) {
-		a->waiting_cap = a->waiting_cap ? 2 * a->waiting_cap : 16;
-		a->waiting = xrealloc(a->waiting, a->waiting_cap * sizeof(*a->waiting));
-	}
+	a->waiting = xgrow(a->waiting, a->waiting_count, sizeof(*a->waiting));
 	a->waiting[a->waiting_count++] = (struct catching_up){
 		in->resource.id, slice_dup(c->namespace), slice_dup(c->name), seq, is_over};
 }

@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-static bool is_to_hold(const struct api *api, const char *name)
+bool finalizer_is_named(const char *finalizer, const char *const *names, size_t count)
 {
-	for (size_t i = 0; i < api->held_finalizer_count; i++) {
-		if (strcmp(api->held_finalizers[i], name) == 0)
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], finalizer) == 0)
 			return true;
 	}
 	return false;
@@ -79,7 +79,8 @@ void finalizer_hold_keep(struct write *w)
 	{
 		char *part;
 
-		if (!cJSON_IsString(item) || !is_to_hold(api, item->valuestring))
+		if (!cJSON_IsString(item) || !finalizer_is_named(item->valuestring, api->held_finalizers,
+						     api->held_finalizer_count))
 			continue;
 		part = own_part_hold(w->part, item->valuestring);
 		free(w->part);

@@ -54,11 +54,7 @@ static bool is_released(const struct write *w, const char *finalizer)
 {
 	const struct api *api = w->call->api;
 
-	for (size_t i = 0; i < api->released_finalizer_count; i++) {
-		if (strcmp(api->released_finalizers[i], finalizer) == 0)
-			return true;
-	}
-	return false;
+	return finalizer_is_named(finalizer, api->released_finalizers, api->released_finalizer_count);
 }
 
 /* The object without what the tape does not have any more, which has it as in `said`; the caller deletes. */

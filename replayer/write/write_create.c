@@ -153,7 +153,8 @@ static void begin_uid(struct write *w, cJSON *metadata)
 	char made[UUID_TEXT_BYTES];
 
 	w->is_awaited = w->policy == WRITE_OVERLAY && write_in_world(w, find_awaited, &u) > 0;
-	uuid_new(made);
+	if (!w->is_awaited)
+		uuid_new(made);
 	json_tree_set_text(metadata, "uid", w->is_awaited ? u.text : made);
 	free(u.text);
 }

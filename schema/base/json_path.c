@@ -187,3 +187,11 @@ int json_get(struct slice json, const char *path, struct slice *ret_value, struc
 	*ret_value = value;
 	return 1;
 }
+struct slice json_get_text(struct slice json, const char *path)
+{
+	struct slice value;
+
+	if (json_get(json, path, &value, NULL) <= 0 || value.len < 2 || *value.ptr != '"')
+		return (struct slice){NULL, 0};
+	return (struct slice){value.ptr + 1, value.len - 2};
+}

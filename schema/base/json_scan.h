@@ -55,6 +55,9 @@ int json_iter_next(
  * a bad path, ERR_PROTOCOL if the document is not JSON. */
 int json_get(struct slice json, const char *path, struct slice *ret_value, struct err *err) MUST_CHECK;
 
+/* A string there without its quotes, escapes as they are; empty if there is none. */
+struct slice json_get_text(struct slice json, const char *path);
+
 /* Appends the text of an escaped string (UTF-8; lone surrogates become U+FFFD). `string` is given with or
  * without its quotes. */
 int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHECK;

@@ -44,24 +44,14 @@ void kind_names_add_builtin(struct kind_names *n)
 	}
 }
 
-/* The text of a member without its quotes; empty when it is none. */
-static struct slice text_at(struct slice json, const char *path)
-{
-	struct slice value;
-
-	if (json_get(json, path, &value, NULL) <= 0 || value.len < 2 || value.ptr[0] != '"')
-		return (struct slice){NULL, 0};
-	return (struct slice){value.ptr + 1, value.len - 2};
-}
-
 void kind_names_add_definition(struct kind_names *n, struct slice crd)
 {
-	struct slice group = text_at(crd, "spec.group"), kind = text_at(crd, "spec.names.kind"),
-		     plural = text_at(crd, "spec.names.plural");
+	struct slice group = json_get_text(crd, "spec.group"), kind = json_get_text(crd, "spec.names.kind"),
+		     plural = json_get_text(crd, "spec.names.plural");
 
 	if (plural.len)
 		put(n, xasprintf("%.*s %.*s", (int)group.len, group.ptr, (int)kind.len, kind.ptr),
-			slice_dup(plural), slice_is(text_at(crd, "spec.scope"), "Namespaced"));
+			slice_dup(plural), slice_is(json_get_text(crd, "spec.scope"), "Namespaced"));
 }
 
 static const struct kind_name *find(const struct kind_names *n, struct slice first, struct slice kind)

@@ -43,7 +43,7 @@ static const char made_sql[] =
 	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)) ORDER BY 1";
 
-/* Objects that the program deletes, which it has not made, and the tape deletes later, before it makes another one of that name. */
+/* Objects of others that the program deletes, and the tape after it. */
 static const char ended_sql[] =
 	"WITH mine AS (SELECT *, coalesce(namespace, '') AS space FROM writes WHERE status BETWEEN 200 AND 299"
 	"  AND coalesce(dry_run, 0) = 0 AND resource NOT IN ('leases', 'events') AND name <> '')"
