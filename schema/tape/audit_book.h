@@ -53,7 +53,8 @@ int audit_book_refresh(struct audit_book *b, struct err *err) MUST_CHECK;
  * say, or if several requests may have made it. b may be NULL. ERR_CORRUPT for a damaged claim.
  *
  * If several requests answered the same version, their times decide: the one that was answered before the
- * others were received made it. The others found it there, and changed nothing.
+ * others were received made it. The others found it there, and changed nothing. A deletecollection answers also
+ * what others deleted meanwhile: it counts for a deletion that nobody else made.
  */
 int audit_book_find(
 	struct audit_book *b, const struct event *e, struct audit_claim *ret, struct err *err) MUST_CHECK;

@@ -57,11 +57,19 @@ static int read_claims(struct audit_book *b, struct slice uid, struct slice rv,
 	return rc ? rc : count;
 }
 
+/* A deletecollection answers what it listed; what others deleted before it came to that is among it all the same. */
+static bool is_listed(const struct audit_claim *a)
+{
+	return !a->rv.len && slice_is(a->verb, "deletecollection");
+}
+
 /* Whether `a` was over when all others of its kind had yet to come. */
 static bool is_before_all(const struct audit_claim *all, int count, const struct audit_claim *a)
 {
 	for (int i = 0; i < count; i++) {
-		if (&all[i] != a && all[i].how != AUDIT_BY_MOMENT && all[i].begin_ns <= a->end_ns)
+		if (&all[i] == a || all[i].how == AUDIT_BY_MOMENT || (is_listed(&all[i]) && !is_listed(a)))
+			continue;
+		if (all[i].begin_ns <= a->end_ns)
 			return false;
 	}
 	return true;
@@ -70,16 +78,20 @@ static bool is_before_all(const struct audit_claim *all, int count, const struct
 /* The claim that is the answer, or NULL. */
 static const struct audit_claim *choose_claim(const struct audit_claim *all, int count)
 {
+	const struct audit_claim *listed = NULL;
 	int sure = 0;
 
 	if (count > CLAIMS_MAX)
 		return NULL;
 	for (int i = 0; i < count; i++) {
 		sure += all[i].how != AUDIT_BY_MOMENT;
-		if (all[i].how != AUDIT_BY_MOMENT && is_before_all(all, count, &all[i]))
+		if (all[i].how == AUDIT_BY_MOMENT || !is_before_all(all, count, &all[i]))
+			continue;
+		if (!is_listed(&all[i]))
 			return &all[i];
+		listed = &all[i];
 	}
-	return !sure && count == 1 && all[0].alone ? &all[0] : NULL;
+	return listed ? listed : !sure && count == 1 && all[0].alone ? &all[0] : NULL;
 }
 
 int book_claims_of(

@@ -141,6 +141,14 @@ class ByVersion(Audit):
         self.audit([request("deletecollection", web(11), 8.9, user="gc", answer=items)])
         self.assertEqual(self.who(), [("12", "gc", "deletecollection")])
 
+    def test_a_deletecollection_listed_what_another_request_deleted_meanwhile(self):
+        items = {"kind": "PodList", "apiVersion": "v1", "items": [web(11)]}
+        log = [request("deletecollection", web(11), 8.8, took=0.3, user="namespaces", answer=items),
+               request("delete", web(11), 8.9, user="gc")]
+        for order in (log, log[::-1]):
+            self.audit(order)
+            self.assertEqual(self.who(), [("12", "gc", "delete")])
+
     def test_a_deletecollection_that_finds_nothing_or_what_goes_already_deletes_nothing(self):
         going = web(11, metadata={"deletionTimestamp": "2023-11-14T22:13:30Z"})
         for items in ([], [going]):
