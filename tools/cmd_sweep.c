@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define POSITIONS_MAX 100
-#define PLACES        "deletions,recreations,replacements,terminations,changes,selections,every"
+#define PLACES        "deletions,recreations,replacements,terminations,changes,selections,own,every"
 
 #define SWEEP_AT(field) offsetof(struct sweep_values, field)
 #define TRIED_AT(field) offsetof(struct sweep_values, tried.field)
@@ -26,8 +26,9 @@ static const struct option_row options[] = {
 		"the patterns to try: unobserved, restart, stale, writes, coalesced, echo, slow, separated by "
 		"commas; all of them unless given, only unobserved with --at or --event"},
 	{OPTION_TEXT, 0, "at", offsetof(struct sweep_values, at), "PLACES",
-		"where to try gaps: deletions, recreations, replacements, terminations, changes, selections, every[:N], "
-		"downtimes, none, separated by commas; all of them but downtimes unless given"},
+		"where to try gaps: deletions, recreations, replacements, terminations, changes, selections, own (what "
+		"the command itself deletes), every[:N], downtimes, none, separated by commas; all of them but downtimes "
+		"unless given"},
 	{OPTION_LIST, 0, "event", offsetof(struct sweep_values, events), "EXPRESSION",
 		"also try each event for which this SQL expression over the columns of 'events' is true"},
 	{OPTION_LIST, 0, "gap", offsetof(struct sweep_values, gaps), "WORDS",

@@ -65,21 +65,48 @@ static int note_begin(void *context, const struct tape_connection *c)
 	return 0;
 }
 
-/* Lists that begin while others of the first round still run belong to that round. */
-static void find_start(struct loader *l)
+/* Whether a watch told something after `seq`, up to `end`; or an error. */
+static int has_watched(struct tape *tape, uint64_t seq, uint64_t end, struct err *err)
+{
+	const struct tape_filter filter = {.seq_min = seq + 1, .seq_max = end};
+	struct tape_cursor *c;
+	struct event e = {0};
+	int more = 0, rc = end > seq ? tape_cursor_open(tape, &filter, TAPE_FORWARD, &c, err) : 0;
+
+	if (rc || end <= seq)
+		return rc;
+	while ((more = tape_cursor_next(c, &e, err)) > 0 && e.origin == ORIGIN_LIST)
+		;
+	tape_cursor_close(c);
+	return more;
+}
+
+/* Lists that begin while others of the first round still run belong to that round. Of imported ones only the
+ * times of their objects are known: they belong to it as long as nothing but lists has come. */
+static int is_late(struct loader *l, const struct mark *mark, struct err *err)
+{
+	const struct marks *m = l->marks;
+	int64_t begin_ns = l->begins[mark->stream];
+
+	if (!m->start_ns || (begin_ns ? begin_ns : mark->time_ns) <= time_add(m->start_ns, LATE_NS))
+		return false;
+	return begin_ns ? true : has_watched(l->tape, m->start_seq, mark->after_seq, err);
+}
+
+static int find_start(struct loader *l, struct err *err)
 {
 	struct marks *m = l->marks;
 	bool *seen = xcalloc(l->stream_count, sizeof(*seen));
+	int late = 0;
 
-	for (size_t i = 0; i < m->count; i++) {
+	for (size_t i = 0; i < m->count && late >= 0; i++) {
 		const struct mark *mark = &m->items[i];
-		int64_t begin_ns;
 
 		if (!mark_completes_list(mark) || mark->stream >= l->stream_count || seen[mark->stream])
 			continue;
 		seen[mark->stream] = true;
-		begin_ns = l->begins[mark->stream] ? l->begins[mark->stream] : mark->time_ns;
-		if (m->start_ns && begin_ns > time_add(m->start_ns, LATE_NS))
+		late = is_late(l, mark, err);
+		if (late)
 			continue;
 		if (mark->after_seq > m->start_seq)
 			m->start_seq = mark->after_seq;
@@ -87,6 +114,7 @@ static void find_start(struct loader *l)
 			m->start_ns = mark->time_ns;
 	}
 	free(seen);
+	return late < 0 ? late : 0;
 }
 
 static void marks_measure(struct loader *l)
@@ -117,7 +145,7 @@ int marks_load(struct tape *tape, struct marks *ret, struct err *err)
 	if (rc == 0)
 		rc = tape_each_mark(tape, add_mark, &l, err);
 	if (rc == 0)
-		find_start(&l);
+		rc = find_start(&l, err);
 	free(l.begins);
 	if (rc)
 		marks_release(&m);

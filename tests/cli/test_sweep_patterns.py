@@ -234,6 +234,14 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertIn("configmaps default/second-web-0 is missing", again.stdout)
 
+    def test_finds_that_what_the_program_makes_anew_is_not_looked_at_when_its_own_deletion_passes_unseen(self):
+        report = self.try_both("renewed", "unobserved", "--at", "own", "--write", "overlay", "--lockstep", "50ms", story=Growing)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["write"], found["gap"]), ("own", "delete configmaps", "end,compact"))
+        self.assertIn("configmaps default/seen-web-0 is left with other content: data.uid", found["differences"][0])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+
     def test_finds_leftovers_of_what_was_deleted_while_the_program_was_down(self):
         report = self.try_both("orphan", "unobserved", "--at", "downtimes")
         found = self.wrong(report)[0]

@@ -27,6 +27,7 @@
     pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
+    renewed   one for each pod, made anew for its next life; the buggy one looks at those whose creation its watch shows (unobserved, its own)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -488,6 +489,36 @@ class Ports(Blind):
             "metadata": {"name": target["name"]}, "subsets": [{"addresses": [{"ip": "10.0.0.1", "targetRef": target}], "ports": ports}]})
 
 
+class Renewed(Blind):
+    """seen-NAME says for which life of the pod the one is that its watch shows."""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.maps = Informer(self.cluster, MAPS, self.look, nothing if buggy else self.changed, nothing)
+
+    def added(self, pod):
+        name = "of-" + pod["metadata"]["name"]
+        self.drop(name)
+        self.create(name, uid=pod["metadata"]["uid"])
+
+    def updated(self, old, pod):
+        if old["metadata"]["uid"] != pod["metadata"]["uid"]:
+            self.added(pod)
+
+    def changed(self, _, thing):
+        self.look(thing)
+
+    def look(self, thing):
+        name = thing["metadata"]["name"].replace("of-", "seen-")
+        if name != thing["metadata"]["name"] and self.create(name, **thing["data"]) == 409:
+            self.cluster.ask("PUT", MAPS + "/" + name, self.body({"name": name}, thing["data"]))
+
+    def start(self):
+        self.maps.start()
+        self.maps.synced.wait()
+        super().start()
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -504,7 +535,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

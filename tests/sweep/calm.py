@@ -37,6 +37,7 @@ PROGRAMS = {
     "marked": ("blind.py", ["--patterns", "unobserved,restart"]),
     "found": ("blind.py", ["--write", "overlay", "--lockstep", "50ms"]),
     "secrets": ("blind.py", ["--patterns", "unobserved"]),
+    "renewed": ("blind.py", ["--at", "own,recreations", "--write", "overlay", "--lockstep", "50ms"]),
 }
 # Of the others, Story. The last three were recorded while the program itself ran.
 STORIES = {"failed": Ending, "selected": Ending, "cleaner": Held, "accompanied": Accompanied, "marked": AlreadyMarked,

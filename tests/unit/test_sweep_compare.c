@@ -4,18 +4,18 @@
 
 #include <stdlib.h>
 
-static struct sweep_effect count(const char *key, const char *number)
+static struct sweep_count count(const char *key, int64_t times)
 {
-	return (struct sweep_effect){.key = (char *)key, .content = (char *)number};
+	return (struct sweep_count){.key = (char *)key, .times = times};
 }
 
 /* Creations and deletions of pods beside five and two without the fault. The caller frees. */
-static char *told_of(struct sweep_effect creates, struct sweep_effect deletions, size_t *ret_count)
+static char *told_of(struct sweep_count creates, struct sweep_count deletions, size_t *ret_count)
 {
-	struct sweep_effect before[] = {count("creates of pods", "5"), count("deletions of pods", "2")};
-	struct sweep_effect now[] = {creates, deletions};
-	const struct sweep_ground ground = {.answer = {.counts = before, .count_count = 2}};
-	const struct sweep_answer with = {.counts = now, .count_count = 2};
+	struct sweep_count before[] = {count("creates of pods", 5), count("deletions of pods", 2)};
+	struct sweep_count now[] = {creates, deletions};
+	const struct sweep_ground ground = {.answer = {.counts = {before, 2}}};
+	const struct sweep_answer with = {.counts = {now, 2}};
 	struct buf to;
 	char *text;
 
@@ -29,7 +29,7 @@ static char *told_of(struct sweep_effect creates, struct sweep_effect deletions,
 START_TEST(sweep_compare__tells_what_is_done_more_often)
 {
 	size_t n;
-	char *text = told_of(count("creates of pods", "7"), count("creates of services", "1"), &n);
+	char *text = told_of(count("creates of pods", 7), count("creates of services", 1), &n);
 
 	ck_assert_uint_eq(n, 2);
 	ck_assert_str_eq(text,
@@ -41,7 +41,7 @@ END_TEST
 START_TEST(sweep_compare__is_silent_about_what_is_done_less_often)
 {
 	size_t n;
-	char *text = told_of(count("creates of pods", "3"), count("deletions of pods", "2"), &n);
+	char *text = told_of(count("creates of pods", 3), count("deletions of pods", 2), &n);
 
 	ck_assert_uint_eq(n, 0);
 	ck_assert_str_eq(text, "");
@@ -51,9 +51,8 @@ END_TEST
 
 START_TEST(sweep_compare__learns_from_two_runs_that_counts_vary_either_way)
 {
-	struct sweep_effect few = count("creates of pods", "1"), many = count("creates of pods", "2");
-	const struct sweep_answer one = {.counts = &few, .count_count = 1},
-				  other = {.counts = &many, .count_count = 1};
+	struct sweep_count few = count("creates of pods", 1), many = count("creates of pods", 2);
+	const struct sweep_answer one = {.counts = {&few, 1}}, other = {.counts = {&many, 1}};
 	struct sweep_measure measure = {0};
 
 	sweep_measure_learn_counts(&measure, &one, &one);
@@ -66,6 +65,27 @@ START_TEST(sweep_compare__learns_from_two_runs_that_counts_vary_either_way)
 }
 END_TEST
 
+START_TEST(sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more)
+{
+	struct sweep_count others = {.key = "deletions of pods", .times = 1, .ended = 2},
+			   updates = {.key = "deletions of pods", .times = 3, .replaced = 1},
+			   once_more = {.key = "deletions of pods", .times = 5, .replaced = 3},
+			   at_another_pace = {.key = "deletions of pods", .times = 3, .replaced = 0};
+	const struct sweep_counts shared = {&others, 1}, updating = {&updates, 1};
+
+	ck_assert_int_eq(
+		sweep_counts_excess(&shared, &(struct sweep_count){"deletions of pods", 3, 0, 0}), 0);
+	ck_assert_int_eq(
+		sweep_counts_excess(&shared, &(struct sweep_count){"deletions of pods", 4, 0, 0}), 1);
+	ck_assert_int_eq(sweep_counts_excess(&updating, &once_more), 0);
+	ck_assert_int_eq(sweep_counts_excess(&updating, &at_another_pace), 0);
+	ck_assert_int_eq(
+		sweep_counts_excess(&updating, &(struct sweep_count){"deletions of pods", 4, 0, 0}), 1);
+	ck_assert_int_eq(sweep_counts_excess(&shared, &once_more), 2);
+}
+END_TEST
+
 UNIT_MAIN("sweep_compare", sweep_compare__tells_what_is_done_more_often,
 	sweep_compare__is_silent_about_what_is_done_less_often,
-	sweep_compare__learns_from_two_runs_that_counts_vary_either_way)
+	sweep_compare__learns_from_two_runs_that_counts_vary_either_way,
+	sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more)

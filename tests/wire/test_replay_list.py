@@ -215,6 +215,19 @@ class CounterTest(Case):
         self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "30")
         self.assertEqual(r.get("/api/v1/events")[1]["metadata"]["resourceVersion"], "7")
 
+    def test_lists_of_which_only_the_order_is_known_are_of_the_start_until_something_has_happened(self):
+        lists = Tape()
+        for at, stream in enumerate((PODS, CONFIGMAPS, NODES)):
+            lists.listed(stream, 20, [obj(stream, "a", 5)], 100 * at)
+            if stream is CONFIGMAPS:
+                lists.event(110, PODS, "MODIFIED", obj(PODS, "a", 21))
+        r = self.replay(lists, "--wait-watchers", "1")
+        for resource, status, names in (("pods", 200, ["a"]), ("configmaps", 200, ["a"]), ("nodes", 404, None)):
+            with self.subTest(resource):
+                said, answer = r.get("/api/v1/" + resource)
+                self.assertEqual((said, [o["metadata"]["name"] for o in answer["items"]] if names else None), (status, names))
+        self.assertEqual(r.get("/api/v1/pods")[1]["items"][0]["metadata"]["resourceVersion"], "5")
+
 
 class ErrorTest(Case):
     def setUp(self):

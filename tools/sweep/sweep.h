@@ -82,6 +82,7 @@ enum sweep_kind {
 	SWEEP_DOWNTIME,    /* an event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
+	SWEEP_OWN,         /* a write by which it deletes, while its watches of that resource are away */
 	SWEEP_ENDING,      /* the last event of what it asks for has come */
 	SWEEP_ALWAYS,      /* the whole of the tape */
 	SWEEP_GIVEN,       /* a fault file of the user's */
@@ -93,7 +94,7 @@ struct sweep_position {
 	enum sweep_pattern pattern;
 	enum sweep_kind kind;
 	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
-	char *write;        /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
+	char *write;        /* of these two its kind, "create pods"; it is the first one after seq */
 	uint64_t as_of_seq; /* of SWEEP_STALE: the state shown ... */
 	bool before_answer; /* ... before anything that programs wrote after that event */
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
@@ -101,6 +102,7 @@ struct sweep_position {
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
 	uint64_t hidden;      /* events of that resource from the one to the other; 0: its watches are late */
 	uint64_t late_writes; /* of SWEEP_ECHO: the number of the program's writes there without faults */
+	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
 	uint64_t until_seq;   /* of a stretch: its last event, of whatever resource */
 	char *resource;       /* as fault files name it */
@@ -114,7 +116,7 @@ struct sweep_position {
 /* A place in what the program does, and not an event that it misses. */
 static inline bool sweep_is_of_run(const struct sweep_position *p)
 {
-	return p->kind == SWEEP_WRITE || p->kind == SWEEP_ENDING;
+	return p->kind == SWEEP_WRITE || p->kind == SWEEP_OWN || p->kind == SWEEP_ENDING;
 }
 
 struct sweep_positions {
@@ -144,10 +146,10 @@ int sweep_positions_find(struct sql_session *s, const struct sweep_search *what,
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
 
-/* Adds places of the other patterns, which are bits of `patterns`; those of SWEEP_COALESCED are made from the
- * existing ones. `s` has a run without faults, in which writes were overlaid if `laid_over` says so. */
-int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to,
-	struct err *err) MUST_CHECK;
+/* Adds places of the other patterns, which are bits of `patterns`, and with `own` those of SWEEP_OWN; those of
+ * SWEEP_COALESCED are made from the existing ones. `s` has a run without faults, in which writes were overlaid if `laid_over` says so. */
+int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool own, bool laid_over,
+	struct sweep_positions *to, struct err *err) MUST_CHECK;
 void sweep_positions_order(struct sweep_positions *p);
 void sweep_positions_leave_out(struct sweep_positions *p, enum sweep_pattern pattern);
 

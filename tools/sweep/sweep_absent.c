@@ -87,22 +87,24 @@ static int find_all(struct sql_session *s, const struct sweep_position *p, const
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < answer->count_count && rc == 0; i++) {
-		int64_t excess = sweep_excess(ground, &answer->counts[i]), explained = 0;
+	for (size_t i = 0; i < answer->counts.count && rc == 0; i++) {
+		int64_t excess = sweep_counts_excess(&ground->answer.counts, &answer->counts.items[i]),
+			explained = 0;
 
-		if (!sweep_is_earlier(answer->counts[i].key) || excess <= 0)
+		if (!sweep_count_is_earlier(answer->counts.items[i].key) || excess <= 0)
 			continue;
-		rc = count_explained(s, p, answer->counts[i].key, &explained, err);
+		rc = count_explained(s, p, answer->counts.items[i].key, &explained, err);
 		if (rc == 0 && explained >= excess)
-			text_list_add(&answer->made_again, answer->counts[i].key);
+			text_list_add(&answer->made_again, answer->counts.items[i].key);
 	}
 	return rc;
 }
 
 static bool deletes_more(const struct sweep_ground *ground, const struct sweep_answer *answer)
 {
-	for (size_t i = 0; i < answer->count_count; i++) {
-		if (sweep_is_earlier(answer->counts[i].key) && sweep_excess(ground, &answer->counts[i]) > 0)
+	for (size_t i = 0; i < answer->counts.count; i++) {
+		if (sweep_count_is_earlier(answer->counts.items[i].key) &&
+			sweep_counts_excess(&ground->answer.counts, &answer->counts.items[i]) > 0)
 			return true;
 	}
 	return false;

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define EARLIER SWEEP_EARLIER
-
 /* When that happened which endpoints and their slices answer to: a cluster's latency is measured by it. */
 #define TRIGGER_TIME "endpoints.kubernetes.io/last-change-trigger-time"
 
@@ -148,22 +146,6 @@ static const char told_sql[] =
 						" iif(json_valid(tape), " WITHOUT_NOISE(
 							"tape") ", NULL) FROM told";
 
-/* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
- */
-static const char counts_sql[] =
-	"WITH w AS (SELECT write, time_ns, verb, resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
-	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
-	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix FROM writes"
-	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
-	"  AND verb IN ('create', 'delete') AND resource NOT IN ('leases', 'events')),"
-	" made AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name"
-	"  FROM w AS d LEFT JOIN w AS c ON c.verb = 'create' AND c.resource = d.resource AND c.place = d.place"
-	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write)"
-	" SELECT iif(verb = 'create', 'creates', 'deletions') || ' of ' || resource AS key, count(*), resource FROM w GROUP BY 1"
-	" UNION ALL SELECT '" EARLIER "' || resource || ' ' || place || name, count(*), resource FROM made"
-	"  WHERE coalesce(time_ns, 0) < coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 1 << 62)"
-	"  GROUP BY 1 ORDER BY key";
-
 #define STRIKES                                                                                              \
 	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \
 	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow', 'http', 'refuse')))"
@@ -179,7 +161,9 @@ static const char facts_sql[] =
 	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
 	" (SELECT coalesce((SELECT value FROM run WHERE name = 'probe'), '') || '(exit code ' || value || ')' FROM run"
 	"  WHERE name = 'probe_exit_code'),"
-	" coalesce((SELECT min(time_ns) FROM requests), 0),"
+	" coalesce((SELECT max(begun) FROM (SELECT min(time_ns) AS begun FROM requests WHERE verb IN ('list', 'watch')"
+	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') GROUP BY apigroup, resource)),"
+	"  (SELECT min(time_ns) FROM requests), 0),"
 	" (SELECT max(pause) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS pause FROM requests"
 	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events'))),"
 	" (SELECT count(DISTINCT seq) FROM deliveries),"
@@ -310,6 +294,20 @@ static bool is_given(const struct reading *r, const cJSON *value)
 		       compare_text);
 }
 
+static char *normal_text(const struct reading *r, struct slice text);
+
+/* An object in a text, such as the configuration that was last applied, has members in the order in which they came. */
+static void normalize_object_in(const struct reading *r, cJSON *text)
+{
+	char *normal;
+
+	if (!cJSON_IsString(text) || *text->valuestring != '{')
+		return;
+	normal = normal_text(r, slice_of(text->valuestring));
+	cJSON_SetValuestring(text, normal);
+	free(normal);
+}
+
 /* json_tree_parse has limited the depth. References, such as a volume's claimRef, have a version as well, which says
  * when the program looked; so does a label with a version that this run gave out. */
 static void normalize_tree(const struct reading *r, cJSON *tree)
@@ -318,6 +316,8 @@ static void normalize_tree(const struct reading *r, cJSON *tree)
 		cJSON_DeleteItemFromObjectCaseSensitive(tree, "resourceVersion");
 	else if (is_given(r, tree))
 		cJSON_SetValuestring(tree, SWEEP_VERSION);
+	else
+		normalize_object_in(r, tree);
 	for (cJSON *child = tree->child; child; child = child->next)
 		normalize_tree(r, child);
 	if (cJSON_IsObject(tree))
@@ -439,21 +439,6 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	return 0;
 }
 
-static int on_count(void *context, const struct sql_value *v, size_t count, struct err *err)
-{
-	struct sweep_answer *to = ((struct reading *)context)->to;
-
-	(void)count;
-	(void)err;
-	if (is_ignored(context, &v[2]))
-		return 0;
-	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
-	to->counts[to->count_count++] = (struct sweep_effect){.key = text_of(&v[0]),
-		.resource = xstrdup(""),
-		.content = xasprintf("%lld", (long long)v[1].integer)};
-	return 0;
-}
-
 static int by_key(const void *left, const void *right)
 {
 	const struct sweep_effect *a = left, *b = right;
@@ -481,8 +466,6 @@ void sweep_answer_sort(struct sweep_answer *a)
 {
 	if (a->effect_count)
 		qsort(a->effects, a->effect_count, sizeof(*a->effects), by_key);
-	if (a->count_count)
-		qsort(a->counts, a->count_count, sizeof(*a->counts), by_key);
 }
 
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
@@ -490,7 +473,6 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	const struct sql_sink facts = {.row = on_facts, .context = r};
 	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
-	const struct sql_sink counts = {.row = on_count, .context = r};
 	char *effects_sql = xasprintf("%s%s%s%s", there_sql, left_sql, last_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
 
@@ -502,7 +484,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
 	free(effects_sql);
 	if (rc == 0)
-		rc = sql_session_run(s, slice_of(counts_sql), &counts, err);
+		rc = sweep_counts_read(s, r->ignored, &r->to->counts, err);
 	return rc;
 }
 
@@ -546,17 +528,12 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->effects[i].content);
 		free(a->effects[i].tape);
 	}
-	for (size_t i = 0; i < a->count_count; i++) {
-		free(a->counts[i].key);
-		free(a->counts[i].resource);
-		free(a->counts[i].content);
-	}
 	sweep_health_release(&a->health);
 	sweep_recorded_release(&a->recorded);
 	free((void *)a->unseen.items);
 	free((void *)a->made_again.items);
 	free((void *)a->exchanged.items);
-	free(a->counts);
+	sweep_counts_release(&a->counts);
 	free(a->alarms);
 	free(a->probe);
 	free(a->effects);

@@ -5,6 +5,7 @@
 #include "schema/base/buf.h"
 #include "schema/run/compare_rules.h"
 #include "tools/cli/options.h"
+#include "tools/sweep/sweep_counts.h"
 #include "tools/sweep/sweep_health.h"
 #include "tools/sweep/sweep_recorded.h"
 
@@ -22,18 +23,17 @@ struct sweep_effect {
 struct sweep_answer {
 	enum sweep_end end;
 	int64_t exit_code;
-	uint64_t watches;             /* opened before the clock ran */
-	int64_t start_ns;             /* how long it took until it asked for something */
-	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
-	uint64_t delivered;           /* different events that watches were sent */
-	uint64_t absorbed;            /* writes that were not kept */
-	bool reads_back;              /* it asks for objects of a resource of which it has created some */
-	uint64_t hits;                /* what the first fault has struck */
-	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
+	uint64_t watches;   /* opened before the clock ran */
+	int64_t start_ns;   /* how long it took until it had asked for each resource that it lists first */
+	int64_t pause_ns;   /* the longest between two of its requests, leases and Events aside */
+	uint64_t delivered; /* different events that watches were sent */
+	uint64_t absorbed;  /* writes that were not kept */
+	bool reads_back;    /* it asks for objects of a resource of which it has created some */
+	uint64_t hits;      /* what the first fault has struck */
+	int64_t trouble_ns; /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
-	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
-	size_t count_count;
+	struct sweep_counts counts;
 	char *probe;                 /* what the probe printed, and its exit code; NULL: it was not asked */
 	int64_t probe_code;          /* that code alone */
 	char *alarms;                /* lines of sweep_oracle_read; NULL: not asked for */
@@ -60,7 +60,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
 
-/* Sorts effects and counts by key, and then by content. */
+/* Sorts effects by key, and then by content. */
 void sweep_answer_sort(struct sweep_answer *a);
 
 /* The first of that key among sorted ones; NULL: there is none. */
@@ -100,29 +100,17 @@ size_t sweep_compare_alarms(
 size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
-/* Like it, for what it has created and deleted more often; or, with `earlier`, only for deletions of what had
- * been there before the fault. Doing so less often is harmless by itself: the remains show the harm. What is in
- * made_again is no difference. */
+/* The same for counts, unless they vary by themselves; what is in made_again is no difference. */
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
+
 /* SQL: whether a text names an object of that alias by its name; shorter names may stand in any text. */
 #define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
 
 #define SWEEP_OTHER_CONTENT " is left with other content"
 
-#define SWEEP_EARLIER "deletions of the earlier "
-
 /* In contents, in the place of a resourceVersion that a write of that run took, and no event of the tape has. */
 #define SWEEP_VERSION "(resourceVersion)"
-
-bool sweep_is_earlier(const char *key);
-
-/* How much more often than without faults. */
-int64_t sweep_excess(const struct sweep_ground *g, const struct sweep_effect *count);
-
-/* The same for what it has created and deleted as often in one run as in the other, neither with a fault. */
-size_t sweep_compare_pace(
-	const struct sweep_answer *one, const struct sweep_answer *other, const char *than, struct buf *to);
 
 /* Takes note of what differs in content only, between two runs that should be alike; and whether their counts do. */
 void sweep_measure_learn(

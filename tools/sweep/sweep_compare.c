@@ -152,35 +152,6 @@ size_t sweep_compare_probes(
 	return 1;
 }
 
-bool sweep_is_earlier(const char *key)
-{
-	return strncmp(key, SWEEP_EARLIER, strlen(SWEEP_EARLIER)) == 0;
-}
-
-static void tell_count(
-	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
-{
-	say(to, "%s ", with->content);
-	say_visibly(to, with->key, SIZE_MAX);
-	say(to, " (%s: %s)\n", than, without ? without->content : "0");
-}
-
-/* NULL: never. */
-static const struct sweep_effect *count_of(const struct sweep_answer *a, const char *key)
-{
-	return sweep_effect_find(a->counts, a->count_count, key);
-}
-
-static int64_t excess(const struct sweep_effect *with, const struct sweep_effect *without)
-{
-	return atoll(with->content) - (without ? atoll(without->content) : 0);
-}
-
-int64_t sweep_excess(const struct sweep_ground *g, const struct sweep_effect *count)
-{
-	return excess(count, count_of(&g->answer, count->key));
-}
-
 /* Up to what names the object, or the end. */
 static size_t alarm_len(const char *line)
 {
@@ -219,43 +190,9 @@ size_t sweep_compare_alarms(
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < with->count_count && !g->measure.counts_vary; i++) {
-		const struct sweep_effect *now = &with->counts[i], *before = count_of(&g->answer, now->key);
-
-		if (sweep_is_earlier(now->key) != earlier || excess(now, before) <= 0 ||
-			text_list_has(&with->made_again, now->key))
-			continue;
-		n++;
-		tell_count(to, before, now, than);
-	}
-	return n;
-}
-
-size_t sweep_compare_pace(
-	const struct sweep_answer *one, const struct sweep_answer *other, const char *than, struct buf *to)
-{
-	const struct sweep_ground ground = {.answer = *one};
-	size_t n = sweep_compare_counts(&ground, other, than, false, to);
-
-	for (size_t i = 0; i < one->count_count; i++) {
-		const struct sweep_effect *first = &one->counts[i], *now = count_of(other, first->key);
-		const struct sweep_effect none = {.key = first->key, .content = (char *)"0"};
-
-		if (sweep_is_earlier(first->key) || excess(first, now) <= 0)
-			continue;
-		n++;
-		tell_count(to, first, now ? now : &none, than);
-	}
-	return n;
-}
-
-static bool has_more(const struct sweep_answer *one, const struct sweep_answer *than)
-{
-	const struct sweep_ground ground = {.answer = *than};
-
-	return sweep_compare_counts(&ground, one, "", false, NULL) > 0;
+	return g->measure.counts_vary ? 0
+				      : sweep_counts_compare(&g->answer.counts, &with->counts,
+						&with->made_again, than, earlier, to);
 }
 
 void sweep_measure_learn(
@@ -272,7 +209,7 @@ void sweep_measure_learn(
 void sweep_measure_learn_counts(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
-	m->counts_vary |= has_more(one, other) || has_more(other, one);
+	m->counts_vary |= sweep_counts_compare_pace(&one->counts, &other->counts, "", NULL) > 0;
 }
 
 void sweep_measure_add(struct sweep_measure *m, const struct sweep_measure *other)

@@ -153,9 +153,15 @@ static bool is_condition_that_was(const struct json_change *d)
 	       slice_is(status, "\"False\"");
 }
 
-static bool tells_of_past(const struct json_change *d)
+/* Who takes up an older state again gives it the highest number. */
+static bool is_number_of_state(const char *resource, const struct json_change *d)
 {
-	return is_lower_revision(d) || is_condition_that_was(d);
+	return strcmp(resource, "controllerrevisions.apps") == 0 && slice_is(d->field, "revision");
+}
+
+static bool tells_of_past(const char *resource, const struct json_change *d)
+{
+	return is_lower_revision(d) || is_number_of_state(resource, d) || is_condition_that_was(d);
 }
 
 bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect *const sides[2],
@@ -175,7 +181,7 @@ bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect
 			struct json_change d = json_diff_at(p.between, i);
 
 			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) &&
-				!tells_of_past(&d) &&
+				!tells_of_past(sides[0]->resource, &d) &&
 				(has_changed(&p, 0, d.field, d.old_value) ||
 					has_changed(&p, 1, d.field, d.new_value)))
 				stops = call(context, &d);

@@ -174,6 +174,24 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 	return rc;
 }
 
+/* The watches are gone before it is done, and stay away until the program has done what follows. */
+static int fill_own(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	char *own = xasprintf("%s,wall,%s", words, p->resource);
+	int rc = add_rule_then(p, own, PAUSE, file, err);
+
+	free(own);
+	if (rc)
+		return rc;
+	leave_other_requests(&file->rules[file->count - 1]);
+	file->rules[file->count - 1].hold_ns = HOLD_NS;
+	rc = add_rule_then(p, "pause,wall", PAUSE, file, err);
+	if (rc == 0 && p->seq)
+		rc = add_pause(file, p->seq, err);
+	return rc;
+}
+
 static int fill_then(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
@@ -271,7 +289,9 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
 	int rc;
 
-	if (sweep_is_of_run(p))
+	if (p->kind == SWEEP_OWN)
+		rc = fill_own(p, words, &file, err);
+	else if (sweep_is_of_run(p))
 		rc = fill_then(p, words, &file, err);
 	else if (p->kind == SWEEP_ALWAYS)
 		rc = fill_always(p, words, &file, err);

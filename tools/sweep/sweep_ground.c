@@ -29,7 +29,8 @@ static size_t compare_run(const struct sweep *s, const struct sweep_ground *grou
 	size_t count = sweep_compare(&ground->measure, &ground->answer, answer, "the first", differences) +
 		       sweep_compare_probes(&ground->answer, answer, differences);
 
-	return at_other_pace ? count + sweep_compare_pace(&ground->answer, answer, "the first", differences)
+	return at_other_pace ? count + sweep_counts_compare_pace(&ground->answer.counts, &answer->counts,
+					       "the first", differences)
 			     : count;
 }
 

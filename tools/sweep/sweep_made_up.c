@@ -26,7 +26,7 @@ static bool is_stem(const char *stem, const char *key, size_t len)
 /* What names an object in the key of a count; NULL: it names none. */
 static const char *name_in_count(const char *key)
 {
-	return sweep_is_earlier(key) ? key + strlen(SWEEP_EARLIER) : NULL;
+	return sweep_count_is_earlier(key) ? key + strlen(SWEEP_EARLIER) : NULL;
 }
 
 /* ---- learning ---- */
@@ -68,10 +68,10 @@ static void stems_collect(
 		if (!sweep_effect_find(than->effects, than->effect_count, a->effects[i].key))
 			stems_add(to, a->effects[i].key, by);
 	}
-	for (size_t i = 0; i < a->count_count; i++) {
-		const char *name = name_in_count(a->counts[i].key);
+	for (size_t i = 0; i < a->counts.count; i++) {
+		const char *name = name_in_count(a->counts.items[i].key);
 
-		if (name && !sweep_effect_find(than->counts, than->count_count, a->counts[i].key))
+		if (name && !sweep_counts_find(&than->counts, a->counts.items[i].key))
 			stems_add(to, name, by);
 	}
 }
@@ -133,29 +133,6 @@ static void drop_name(char **content)
 	cJSON_Delete(tree);
 }
 
-/* Counts of what has one name now are one. */
-static void merge_counts(struct sweep_answer *a)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < a->count_count; i++) {
-		struct sweep_effect *last = kept ? &a->counts[kept - 1] : NULL, *c = &a->counts[i];
-		char *sum;
-
-		if (!last || strcmp(last->key, c->key) != 0) {
-			a->counts[kept++] = *c;
-			continue;
-		}
-		sum = xasprintf("%lld", atoll(last->content) + atoll(c->content));
-		free(last->content);
-		last->content = sum;
-		free(c->key);
-		free(c->resource);
-		free(c->content);
-	}
-	a->count_count = kept;
-}
-
 void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 {
 	bool renamed = false;
@@ -170,16 +147,16 @@ void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 		drop_name(&e->tape);
 		renamed = true;
 	}
-	for (size_t i = 0; i < a->count_count; i++) {
-		const char *name = name_in_count(a->counts[i].key);
+	for (size_t i = 0; i < a->counts.count; i++) {
+		const char *name = name_in_count(a->counts.items[i].key);
 
 		if (name && is_made_up(stems, name)) {
-			put_star(&a->counts[i].key);
+			put_star(&a->counts.items[i].key);
 			renamed = true;
 		}
 	}
 	if (!renamed)
 		return;
 	sweep_answer_sort(a);
-	merge_counts(a);
+	sweep_counts_merge(&a->counts);
 }

@@ -106,6 +106,7 @@ const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, b
 struct own_write {
 	uint64_t seq; /* the last event before it */
 	char *kind, *resource;
+	bool is_kept;     /* it lies over the tape */
 	bool is_farewell; /* to an object that is being deleted, as where a finalizer is taken away */
 };
 
@@ -132,7 +133,9 @@ struct facts {
 	uint64_t end_seq; /* the last event of what the program asks for */
 	struct sweep_positions *to;
 	unsigned patterns;
+	bool own; /* SWEEP_OWN, too */
 	bool laid_over;
+	struct text_list watched; /* owned */
 };
 
 static int add_write(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -142,8 +145,8 @@ static int add_write(void *context, const struct sql_value *v, size_t count, str
 	(void)count;
 	(void)err;
 	f->writes = xrealloc(f->writes, (f->write_count + 1) * sizeof(*f->writes));
-	f->writes[f->write_count++] = (struct own_write){
-		(uint64_t)v[0].integer, slice_dup(v[1].bytes), slice_dup(v[2].bytes), v[3].integer};
+	f->writes[f->write_count++] = (struct own_write){(uint64_t)v[0].integer, slice_dup(v[1].bytes),
+		slice_dup(v[2].bytes), v[4].integer, v[3].integer};
 	return 0;
 }
 
@@ -206,10 +209,10 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 	(void)count;
 	(void)err;
 	if (f->patterns >> SWEEP_SLOW & 1)
-		add_place(f, SWEEP_SLOW, SWEEP_ALWAYS, resource);
+		add_place(f, SWEEP_SLOW, SWEEP_ALWAYS, resource)->is_empty = !v[1].integer && !v[2].integer;
 	if ((f->patterns >> SWEEP_ECHO & 1) && v[1].integer)
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource)->late_writes = (uint64_t)v[1].integer;
-	free(resource);
+	text_list_add(&f->watched, resource);
 	return 0;
 }
 
@@ -220,13 +223,16 @@ static const char writes_sql[] =
 	" || iif(coalesce(subresource, '') = '', '', '/' || subresource), " RESOURCE
 	", verb IN ('update', 'patch') AND json_valid(object)"
 	"  AND json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL"
+	", policy = 'overlay' AND status < 300"
 	" FROM writes WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
 
-/* What it watches, and how often it writes there itself. */
+/* What it watches, how often it writes there itself, and whether the tape has anything there. */
 static const char watched_sql[] =
 	"SELECT watched, (SELECT count(*) FROM writes WHERE " RESOURCE
-	" = watched AND policy = 'overlay' AND status < 300)"
-	" FROM (SELECT DISTINCT " RESOURCE " AS watched FROM requests WHERE " RUN_IS_WATCH ") ORDER BY 1";
+	" = watched AND policy = 'overlay' AND status < 300),"
+	" EXISTS (SELECT 1 FROM events AS e WHERE e.resource = r.resource AND e.apigroup = r.apigroup)"
+	" FROM (SELECT DISTINCT resource, apigroup, " RESOURCE " AS watched FROM requests WHERE " RUN_IS_WATCH
+	") AS r ORDER BY 1";
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
  * the first deletionTimestamp, and just before its spec changed. Once it is asked to end, the program's own answer may take
@@ -276,15 +282,17 @@ static void release_facts(struct facts *f)
 		free(f->older[i].resource);
 		free(f->older[i].what);
 	}
+	text_list_release(&f->watched);
 	free(f->writes);
 	free(f->older);
 }
 
 /* ---- places ---- */
 
-static void add_write_place(struct facts *f, enum sweep_pattern pattern, const struct own_write *w)
+static void add_write_place(
+	struct facts *f, enum sweep_pattern pattern, enum sweep_kind kind, const struct own_write *w)
 {
-	struct sweep_position *p = add_place(f, pattern, SWEEP_WRITE, w->resource);
+	struct sweep_position *p = add_place(f, pattern, kind, w->resource);
 
 	p->write = xstrdup(w->kind);
 	p->seq = p->last_seq = w->seq;
@@ -321,15 +329,25 @@ static bool is_chosen(const struct facts *f, size_t at)
 	return before < WRITES_OF_A_KIND - 1 || after == 0;
 }
 
+/* An informer learns it from its next list, together with whatever the program has made meanwhile under that name. */
+static bool is_own_deletion(const struct facts *f, const struct own_write *w)
+{
+	bool deletes = w->is_farewell || strncmp(w->kind, "delete ", 7) == 0;
+
+	return f->own && w->is_kept && deletes && text_list_has(&f->watched, w->resource);
+}
+
 static void find_at_writes(struct facts *f)
 {
 	for (size_t i = 0; i < f->write_count; i++) {
 		if (!is_chosen(f, i))
 			continue;
 		if (f->patterns >> SWEEP_RESTART & 1)
-			add_write_place(f, SWEEP_RESTART, &f->writes[i]);
+			add_write_place(f, SWEEP_RESTART, SWEEP_WRITE, &f->writes[i]);
 		if (f->patterns >> SWEEP_WRITES & 1)
-			add_write_place(f, SWEEP_WRITES, &f->writes[i]);
+			add_write_place(f, SWEEP_WRITES, SWEEP_WRITE, &f->writes[i]);
+		if (is_own_deletion(f, &f->writes[i]))
+			add_write_place(f, SWEEP_UNOBSERVED, SWEEP_OWN, &f->writes[i]);
 	}
 }
 
@@ -508,10 +526,10 @@ static int read_older(struct sql_session *s, struct facts *f, struct err *err)
 	return rc;
 }
 
-int sweep_patterns_find(
-	struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to, struct err *err)
+int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool own, bool laid_over,
+	struct sweep_positions *to, struct err *err)
 {
-	struct facts f = {.to = to, .patterns = patterns, .laid_over = laid_over};
+	struct facts f = {.to = to, .patterns = patterns, .own = own, .laid_over = laid_over};
 	const struct sql_sink writes = {.row = add_write, .context = &f},
 			      watched = {.row = add_watched, .context = &f};
 	int rc = sql_session_run(s, slice_of(writes_sql), &writes, err);

@@ -23,15 +23,17 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_DOWNTIME] = "downtime",
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
+	[SWEEP_OWN] = "own",
 	[SWEEP_ENDING] = "ending",
 	[SWEEP_ALWAYS] = "always",
 	[SWEEP_GIVEN] = "given",
 };
 
-#define EVERY_MIN   2
-#define STEPS_MAX   8   /* of an object in another's place */
-#define MADE_MAX    6   /* of one resource, while the program is down */
-#define REPLACE_MAX 500 /* events; what takes longer is no gap */
+#define EVERY_MIN          2
+#define LATE_WRITES_A_TURN 5   /* see late_turns */
+#define STEPS_MAX          8   /* of an object in another's place */
+#define MADE_MAX           6   /* of one resource, while the program is down */
+#define REPLACE_MAX        500 /* events; what takes longer is no gap */
 
 /* ---- what to look for ---- */
 
@@ -58,6 +60,8 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 		s->kinds[SWEEP_CHANGES] = true;
 	else if (strcmp(word, "selections") == 0)
 		s->kinds[SWEEP_SELECTION] = true;
+	else if (strcmp(word, "own") == 0)
+		s->kinds[SWEEP_OWN] = true;
 	else if (strcmp(word, "downtimes") == 0)
 		s->kinds[SWEEP_DOWNTIME] = true;
 	else if (strcmp(word, "every") == 0)
@@ -67,7 +71,7 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 	else if (strcmp(word, "none") != 0)
 		return err_set(err, ERR_USAGE,
 			"bad place '%.100s': expected deletions, recreations, replacements, terminations, changes, "
-			"selections, downtimes, every, every:N or none",
+			"selections, own, downtimes, every, every:N or none",
 			word);
 	return 0;
 }
@@ -340,14 +344,15 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 
 /* ---- the most telling first ---- */
 
-/* Places of one pattern, kind, kind of write and of the same resources are of one sort. */
+/* Places of one pattern, kind, kind of write and of the same resources are of one sort. What lasts the whole tape is of
+ * one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;
 
 	if (order == 0)
 		order = (int)a->kind - (int)b->kind;
-	if (order == 0)
+	if (order == 0 && a->kind != SWEEP_ALWAYS)
 		order = strcmp(a->resource, b->resource);
 	if (order == 0 && a->write && b->write)
 		order = strcmp(a->write, b->write);
@@ -361,7 +366,19 @@ static int by_sort(const void *left, const void *right)
 	const struct sweep_position *a = left, *b = right;
 	int order = sort_order(a, b);
 
-	return order ? order : (a->seq > b->seq) - (a->seq < b->seq);
+	if (order == 0)
+		order = a->is_empty - b->is_empty;
+	if (order == 0)
+		order = (a->late_writes > b->late_writes) - (a->late_writes < b->late_writes);
+	if (order == 0)
+		order = (a->seq > b->seq) - (a->seq < b->seq);
+	return order ? order : strcmp(a->resource, b->resource);
+}
+
+/* Its run takes 4 s for each write in lock-step. */
+static size_t late_turns(const struct sweep_position *p)
+{
+	return p->late_writes / LATE_WRITES_A_TURN;
 }
 
 /* The first of each sort come before the second of any, one resource before several, and what is rare on the
@@ -384,7 +401,9 @@ static int by_telling(const void *left, const void *right)
 /* Of those from `first` to `end`. The last write comes second: nothing that happens later heals what follows from it. */
 static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
 {
-	if (p->items[at].kind != SWEEP_WRITE || at == first)
+	bool is_write = p->items[at].kind == SWEEP_WRITE || p->items[at].kind == SWEEP_OWN;
+
+	if (!is_write || at == first)
 		return at - first;
 	return at == end - 1 ? 1 : at - first + 1;
 }
@@ -400,7 +419,7 @@ void sweep_positions_order(struct sweep_positions *p)
 		for (end = i + 1; end < p->count && sort_order(&p->items[i], &p->items[end]) == 0;)
 			end++;
 		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
-			p->items[k].turn = turn_of(p, i, k, end);
+			p->items[k].turn = turn_of(p, i, k, end) + late_turns(&p->items[k]);
 			p->items[k].alike = end - i;
 		}
 	}
@@ -512,7 +531,8 @@ char *sweep_position_name(const struct sweep_position *p)
 	if (p->pattern == SWEEP_STALE)
 		return stale_name(p);
 	if (p->write)
-		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
+		return xasprintf("%s after event %llu%s", p->write, (unsigned long long)p->seq,
+			p->kind == SWEEP_OWN ? ", its watches away" : "");
 	if (p->kind == SWEEP_ALWAYS)
 		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
 	if (p->kind == SWEEP_DOWNTIME)

@@ -230,7 +230,7 @@ static void print_missed(const struct sweep_report *r, bool at_write, FILE *to)
 	if (n == 0)
 		return;
 	fprintf(to, "%zu not reached: %s (", n,
-		at_write ? "it did not write so, or did not list what may be old"
+		at_write ? "it did not write so, or did not list in time what may be old"
 			 : "no watch was open there, or its event brought nothing new");
 	for (size_t i = 0; i < r->count; i++) {
 		const char *resource = r->tries[i].position->resource;

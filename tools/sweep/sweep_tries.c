@@ -68,7 +68,8 @@ static int find_others(struct sweep *s, struct err *err)
 		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
 	rc = open_run(s, &of, &session, err);
 	if (rc == 0)
-		rc = sweep_patterns_find(session, s->patterns, s->laid_over.known, &s->positions, err);
+		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
+			&s->positions, err);
 	set_lengths(s);
 	sql_session_close(session);
 	return rc;
@@ -102,7 +103,7 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 
 	if (rc == 0)
 		rc = sweep_find_causes(s, err);
-	if (rc == 0 && !s->stopped && (s->patterns & ~(1u << SWEEP_UNOBSERVED)))
+	if (rc == 0 && !s->stopped && (s->patterns & ~(1u << SWEEP_UNOBSERVED) || s->search.kinds[SWEEP_OWN]))
 		rc = find_others(s, err);
 	if (!(s->patterns >> SWEEP_UNOBSERVED & 1))
 		sweep_positions_leave_out(&s->positions, SWEEP_UNOBSERVED);

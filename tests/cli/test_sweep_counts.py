@@ -1,0 +1,66 @@
+"""How often a program creates and deletes: what is no more than without the fault, though it looks so."""
+
+import os
+import sys
+import unittest
+
+import test_sweep
+from test_sweep_patterns import BLIND, Growing
+
+TESTS_APART = True  # each takes long
+
+# Makes a ConfigMap for each pod that is to go, which goes with it, and deletes it after a while itself.
+PATIENT = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster = Cluster()
+def make(pod):
+    owner, name = pod["metadata"], "of-" + pod["metadata"]["uid"]
+    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": [
+        {"apiVersion": "v1", "kind": "Pod", "name": owner["name"], "uid": owner["uid"], "controller": True}]}})
+    time.sleep(2)
+    cluster.ask("DELETE", MAPS + "/" + name)
+maps = Informer(cluster, MAPS, lambda *_: None, lambda *_: None, lambda *_: None)
+maps.start()
+maps.synced.wait()
+Informer(cluster, "/api/v1/pods", lambda *_: None, lambda old, pod: threading.Thread(target=make, args=(pod,)).start(), lambda *_: None).start()
+time.sleep(600)
+"""
+# A ConfigMap for each pod that says on which node it is, and of which life. Instead of changing one it makes a new one.
+REPLACING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster = Cluster()
+def sync(pod):
+    meta = pod["metadata"]
+    name, data = "of-" + meta["name"], {"uid": meta["uid"], "node": pod["spec"]["nodeName"], "goes": str("deletionTimestamp" in meta)}
+    status, there = cluster.ask("GET", MAPS + "/" + name)
+    if status == 200 and there["data"] == data:
+        return
+    if status == 200:
+        cluster.ask("DELETE", MAPS + "/" + name)
+    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+Informer(cluster, "/api/v1/pods", sync, lambda old, pod: sync(pod), lambda *_: None, "resourceVersion=0").start()
+time.sleep(600)
+"""
+
+
+class SweepCountsTest(unittest.TestCase):
+    setUp, arguments = test_sweep.SweepTest.setUp, test_sweep.SweepTest.arguments
+    begin, end = test_sweep.SweepTest.begin, test_sweep.SweepTest.end
+
+    def test_what_the_garbage_collector_deletes_without_the_fault_the_program_may_delete(self):
+        self.tape = test_sweep.Story(["web-0"]).write(self.folder + "/one.tape")
+        report = self.end(self.begin("--patterns", "echo", "--gc", "--write", "overlay", "--lockstep", "50ms", "--settle", "2500ms",
+            command=[sys.executable, "-c", PATIENT, os.path.dirname(BLIND)]), 0)
+        self.assertEqual([(gap["resource"], gap["verdict"]) for gap in report["gaps"]], [("configmaps", "fine")])
+
+    def test_an_update_by_deletion_and_creation_is_an_update(self):
+        self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/two.tape")
+        report = self.end(self.begin("--patterns", "stale", "--lockstep", "50ms", "--settle", "1s", "--max", "4",
+            command=[sys.executable, "-c", REPLACING, os.path.dirname(BLIND)]), 0)
+        self.assertGreater(report["fine"], 2)
