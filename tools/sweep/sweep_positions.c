@@ -408,7 +408,7 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 	return at == end - 1 ? 1 : at - first + 1;
 }
 
-/* Places of one sort are alike; those of changes know it themselves. */
+/* Places of one sort are alike, but those of different resources are not; those of changes know it themselves. */
 void sweep_positions_order(struct sweep_positions *p)
 {
 	size_t end;
@@ -420,7 +420,7 @@ void sweep_positions_order(struct sweep_positions *p)
 			end++;
 		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
 			p->items[k].turn = turn_of(p, i, k, end) + late_turns(&p->items[k]);
-			p->items[k].alike = end - i;
+			p->items[k].alike = p->items[k].kind == SWEEP_ALWAYS ? 1 : end - i;
 		}
 	}
 	if (p->count)
