@@ -299,7 +299,7 @@ class SweepPatternsTest(unittest.TestCase):
         places = [gap["seq"] for gap in report["gaps"] if gap["write"] == "update pods" and gap["gap"] == "restart,after"]
         self.assertEqual(len(places), 12)
 
-    def test_neither_the_order_of_a_list_of_objects_nor_the_version_of_a_reference_is_compared(self):
+    def test_neither_the_order_of_a_list_of_objects_or_of_an_object_in_a_text_nor_the_version_of_a_reference_is_compared(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         report = self.end(self.begin("--settle", "1s", "--max", "2", command=[sys.executable, BLIND, "mended", "ports"]), 0)
         self.assertEqual((report["unsteady"], report["without"]["left"]), ([], 2))

@@ -20,7 +20,7 @@
     lender    one for each pod, to which it adds a finalizer that others take away (no bug)
     leaver    an annotation on each pod, whose finalizer it takes away when it is to go (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
-    ports     Endpoints for each pod, whose ports have no order, with a version of the pod (no bug)
+    ports     Endpoints for each pod, whose ports have no order, with a version of the pod and an object in a text (no bug)
     chance    one for each pod, with one of two values at random (no bug)
     seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
     racing    none; the buggy one panics each second time that it lists again ($SELDOM has how often it did)
@@ -32,6 +32,7 @@
 """
 
 import http.client
+import json
 import os
 import queue
 import random
@@ -485,8 +486,9 @@ class Ports(Blind):
         ports = [{"name": "port-%d" % n, "port": n} for n in range(1, 7)]
         random.shuffle(ports)
         target = {"kind": "Pod", "name": pod["metadata"]["name"], "resourceVersion": str(random.randrange(10 ** 6))}
+        last = {"spec": dict(random.sample(list({"a": 1, "b": {"c": 2}, "d": 3}.items()), 3))}
         self.cluster.ask("POST", "/api/v1/namespaces/default/endpoints", {"apiVersion": "v1", "kind": "Endpoints",
-            "metadata": {"name": target["name"]}, "subsets": [{"addresses": [{"ip": "10.0.0.1", "targetRef": target}], "ports": ports}]})
+            "metadata": {"name": target["name"], "annotations": {"example.com/last": json.dumps(last)}}, "subsets": [{"addresses": [{"ip": "10.0.0.1", "targetRef": target}], "ports": ports}]})
 
 
 class Renewed(Blind):

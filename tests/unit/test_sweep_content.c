@@ -96,6 +96,26 @@ START_TEST(sweep_content__knows_items_by_their_names)
 }
 END_TEST
 
+static struct sweep_effect of_resource(const char *resource, const char *content)
+{
+	return (struct sweep_effect){
+		.key = (char *)"a", .resource = (char *)resource, .content = (char *)content};
+}
+
+START_TEST(sweep_content__the_number_of_a_controller_revision_does_not_count)
+{
+	static const char one[] = "{\"data\":{\"revision\":1},\"revision\":1}",
+			  three[] = "{\"data\":{\"revision\":1},\"revision\":3}",
+			  other[] = "{\"data\":{\"revision\":3},\"revision\":3}";
+
+	expect(of_resource("controllerrevisions.apps", one), of_resource("controllerrevisions.apps", three),
+		NULL, NULL);
+	expect(of_resource("controllerrevisions.apps", one), of_resource("controllerrevisions.apps", other),
+		NULL, "data.revision 1 3");
+	expect(of_resource("things", one), of_resource("things", three), NULL, "revision 1 3");
+}
+END_TEST
+
 START_TEST(sweep_content__of_how_many_states_were_seen_nothing_counts)
 {
 	static const char three[] = "{\"metadata\":{\"annotations\":{\"x.io/revision\":\"3\"}}}",
@@ -180,6 +200,7 @@ UNIT_MAIN("sweep_content", sweep_content__which_version_of_itself_the_program_sa
 	sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed,
 	sweep_content__what_one_changed_and_the_other_found_changed_is_the_same,
 	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,
+	sweep_content__the_number_of_a_controller_revision_does_not_count,
 	sweep_content__of_how_many_states_were_seen_nothing_counts,
 	sweep_content__a_condition_that_is_not_true_may_be_absent, sweep_content__knows_items_by_their_names,
 	sweep_content__learns_fields_that_differ_by_themselves,
