@@ -50,6 +50,12 @@ static void leave_other_requests(struct fault_rule *rule)
 	fault_texts_add(to, xstrdup("watch"));
 }
 
+static void hold_for_watches(struct fault_rule *rule)
+{
+	if (!rule->hold_ns && fault_ends_streams(rule->what.act) && rule->what.act != FAULT_STALL)
+		rule->hold_ns = HOLD_NS;
+}
+
 static int make_gap(
 	const struct sweep_position *p, const char *words, struct fault_rule *ret, struct err *err)
 {
@@ -70,8 +76,7 @@ static int make_gap(
 	}
 	if (p->pattern == SWEEP_UNOBSERVED && p->kind != SWEEP_DOWNTIME)
 		leave_other_requests(&rule);
-	if (!rule.hold_ns && fault_ends_streams(rule.what.act) && rule.what.act != FAULT_STALL)
-		rule.hold_ns = HOLD_NS;
+	hold_for_watches(&rule);
 	*ret = rule;
 	return 0;
 }
@@ -178,14 +183,16 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 static int fill_own(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
-	char *own = xasprintf("%s,wall,%s", words, p->resource);
+	char *own = xasprintf("%s%s%s", words, *words ? "," : "", p->resource);
 	int rc = add_rule_then(p, own, PAUSE, file, err);
+	struct fault_rule *rule = &file->rules[0];
 
 	free(own);
 	if (rc)
 		return rc;
-	leave_other_requests(&file->rules[file->count - 1]);
-	file->rules[file->count - 1].hold_ns = HOLD_NS;
+	leave_other_requests(rule);
+	rule->clock = FAULT_WALL;
+	hold_for_watches(rule);
 	rc = add_rule_then(p, "pause,wall", PAUSE, file, err);
 	if (rc == 0 && p->seq)
 		rc = add_pause(file, p->seq, err);
