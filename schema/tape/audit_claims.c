@@ -91,7 +91,9 @@ static const struct audit_claim *choose_claim(const struct audit_claim *all, int
 			return &all[i];
 		listed = &all[i];
 	}
-	return listed ? listed : !sure && count == 1 && all[0].alone ? &all[0] : NULL;
+	if (listed)
+		return listed;
+	return !sure && count == 1 && all[0].alone ? &all[0] : NULL;
 }
 
 int book_claims_of(
