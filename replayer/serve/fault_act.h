@@ -35,7 +35,7 @@ void fault_act_jump(struct fault_act *a, const struct tape *t);
 /* The tape waits for a program, which therefore is to see all that has happened. */
 void fault_act_yield(struct fault_act *a);
 
-/* The restarted program is quiet. The clock no longer waits for the watches that it has not opened again. */
+/* To be called when the restarted program is quiet: the clock stops waiting for watches that the program has not opened. */
 void fault_act_stop_awaiting(struct fault_act *a);
 
 /* Whose listener refuses; before it accepts. */

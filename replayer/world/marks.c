@@ -71,10 +71,13 @@ static int has_watched(struct tape *tape, uint64_t seq, uint64_t end, struct err
 	const struct tape_filter filter = {.seq_min = seq + 1, .seq_max = end};
 	struct tape_cursor *c;
 	struct event e = {0};
-	int more = 0, rc = end > seq ? tape_cursor_open(tape, &filter, TAPE_FORWARD, &c, err) : 0;
+	int more;
 
-	if (rc || end <= seq)
-		return rc;
+	if (end <= seq)
+		return false;
+	more = tape_cursor_open(tape, &filter, TAPE_FORWARD, &c, err);
+	if (more)
+		return more;
 	while ((more = tape_cursor_next(c, &e, err)) > 0 && e.origin == ORIGIN_LIST)
 		;
 	tape_cursor_close(c);
@@ -90,7 +93,9 @@ static int is_late(struct loader *l, const struct mark *mark, struct err *err)
 
 	if (!m->start_ns || (begin_ns ? begin_ns : mark->time_ns) <= time_add(m->start_ns, LATE_NS))
 		return false;
-	return begin_ns ? true : has_watched(l->tape, m->start_seq, mark->after_seq, err);
+	if (begin_ns)
+		return true;
+	return has_watched(l->tape, m->start_seq, mark->after_seq, err);
 }
 
 static int find_start(struct loader *l, struct err *err)

@@ -187,6 +187,7 @@ int json_get(struct slice json, const char *path, struct slice *ret_value, struc
 	*ret_value = value;
 	return 1;
 }
+
 struct slice json_get_text(struct slice json, const char *path)
 {
 	struct slice value;

@@ -55,7 +55,7 @@ int json_iter_next(
  * a bad path, ERR_PROTOCOL if the document is not JSON. */
 int json_get(struct slice json, const char *path, struct slice *ret_value, struct err *err) MUST_CHECK;
 
-/* A string there without its quotes, escapes as they are; empty if there is none. */
+/* The string at that path, without its quotes and with its escapes; empty if there is no string. */
 struct slice json_get_text(struct slice json, const char *path);
 
 /* Appends the text of an escaped string (UTF-8; lone surrogates become U+FFFD). `string` is given with or

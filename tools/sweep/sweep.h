@@ -94,7 +94,7 @@ struct sweep_position {
 	enum sweep_pattern pattern;
 	enum sweep_kind kind;
 	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
-	char *write;        /* of these two its kind, "create pods"; it is the first one after seq */
+	char *write;        /* its kind, of SWEEP_WRITE and SWEEP_OWN: "create pods", the first after seq */
 	uint64_t as_of_seq; /* of SWEEP_STALE: the state shown ... */
 	bool before_answer; /* ... before anything that programs wrote after that event */
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
@@ -147,7 +147,8 @@ size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
 
 /* Adds places of the other patterns, which are bits of `patterns`, and with `own` those of SWEEP_OWN; those of
- * SWEEP_COALESCED are made from the existing ones. `s` has a run without faults, in which writes were overlaid if `laid_over` says so. */
+ * SWEEP_COALESCED are made from the existing ones. `s` has a run without faults, in which writes were overlaid if
+ * `laid_over` says so. */
 int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool own, bool laid_over,
 	struct sweep_positions *to, struct err *err) MUST_CHECK;
 void sweep_positions_order(struct sweep_positions *p);

@@ -82,20 +82,26 @@ static int count_explained(
 	return rc;
 }
 
+/* How much more often it was than without the fault, if it is about what had been there before; else 0. */
+static int64_t excess_of_earlier(const struct sweep_ground *ground, const struct sweep_count *c)
+{
+	return sweep_count_is_earlier(c->key) ? sweep_counts_excess(&ground->answer.counts, c) : 0;
+}
+
 static int find_all(struct sql_session *s, const struct sweep_position *p, const struct sweep_ground *ground,
 	struct sweep_answer *answer, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < answer->counts.count && rc == 0; i++) {
-		int64_t excess = sweep_counts_excess(&ground->answer.counts, &answer->counts.items[i]),
-			explained = 0;
+		const struct sweep_count *c = &answer->counts.items[i];
+		int64_t excess = excess_of_earlier(ground, c), explained = 0;
 
-		if (!sweep_count_is_earlier(answer->counts.items[i].key) || excess <= 0)
+		if (excess <= 0)
 			continue;
-		rc = count_explained(s, p, answer->counts.items[i].key, &explained, err);
+		rc = count_explained(s, p, c->key, &explained, err);
 		if (rc == 0 && explained >= excess)
-			text_list_add(&answer->made_again, answer->counts.items[i].key);
+			text_list_add(&answer->made_again, c->key);
 	}
 	return rc;
 }
@@ -103,8 +109,7 @@ static int find_all(struct sql_session *s, const struct sweep_position *p, const
 static bool deletes_more(const struct sweep_ground *ground, const struct sweep_answer *answer)
 {
 	for (size_t i = 0; i < answer->counts.count; i++) {
-		if (sweep_count_is_earlier(answer->counts.items[i].key) &&
-			sweep_counts_excess(&ground->answer.counts, &answer->counts.items[i]) > 0)
+		if (excess_of_earlier(ground, &answer->counts.items[i]) > 0)
 			return true;
 	}
 	return false;

@@ -12,6 +12,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/run/run_schema.h"
+#include "tools/sweep/sweep_ignored.h"
 #include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
@@ -408,19 +409,6 @@ static int on_given(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-static bool is_ignored(const struct reading *r, const struct sql_value *resource)
-{
-	char *name;
-	bool is;
-
-	if (!r->ignored)
-		return false;
-	name = text_of(resource);
-	is = compare_rules_skip_object(r->ignored, name);
-	free(name);
-	return is;
-}
-
 static int on_effect(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct reading *r = context;
@@ -428,7 +416,7 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 
 	(void)count;
 	(void)err;
-	if (is_ignored(r, &v[1]))
+	if (sweep_ignores(r->ignored, v[1].bytes))
 		return 0;
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
 	to->effects[to->effect_count++] = (struct sweep_effect){.key = text_of(&v[0]),

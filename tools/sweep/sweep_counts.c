@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_counts.h"
 
 #include "schema/base/visible.h"
+#include "tools/sweep/sweep_ignored.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 /* An update by deletion and creation has both within a second, and no event of the tape comes in between. */
 #define REPLACED_NS "1000000000"
 
-/* Of what the program made, `left` says what is there at the end; what is not, and what it has not deleted, others have. */
+/* The run's `left` lists what is there at the end. What the program made, and neither is in that list nor was deleted by
+ * the program, others have deleted. */
 static const char counts_sql[] =
 	"WITH w AS (SELECT write, time_ns, verb, resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
 	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
@@ -44,13 +46,10 @@ static int on_count(void *context, const struct sql_value *v, size_t count, stru
 {
 	const struct reading *r = context;
 	struct sweep_counts *to = r->to;
-	char *resource = slice_dup(v[1].bytes);
-	bool is_ignored = r->ignored && compare_rules_skip_object(r->ignored, resource);
 
 	(void)count;
 	(void)err;
-	free(resource);
-	if (is_ignored)
+	if (sweep_ignores(r->ignored, v[1].bytes))
 		return 0;
 	to->items = xgrow(to->items, to->count, sizeof(*to->items));
 	to->items[to->count++] = (struct sweep_count){.key = slice_dup(v[0].bytes),

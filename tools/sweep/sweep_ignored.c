@@ -1,6 +1,8 @@
 /* sweep_ignored.c: see sweep_ignored.h. */
 #include "tools/sweep/sweep_ignored.h"
 
+#include <stdlib.h>
+
 static int add(void *rules, const char *text, struct err *err)
 {
 	return compare_rules_ignore(rules, text, err);
@@ -33,4 +35,17 @@ int sweep_ignored_of_tape(
 	rc = sweep_ignored_make(rules, &names, ret, err);
 	rule_names_close(&names);
 	return rc;
+}
+
+bool sweep_ignores(const struct compare_rules *rules, struct slice resource)
+{
+	char *name;
+	bool is;
+
+	if (!rules)
+		return false;
+	name = slice_dup(resource);
+	is = compare_rules_skip_object(rules, name);
+	free(name);
+	return is;
 }

@@ -18,4 +18,7 @@ int sweep_ignored_make(const struct text_list *rules, const struct rule_names *n
 int sweep_ignored_of_tape(const struct text_list *rules, const char *tape, struct compare_rules **ret,
 	struct err *err) MUST_CHECK;
 
+/* Whether no object of that resource counts. rules: NULL: all do. */
+bool sweep_ignores(const struct compare_rules *rules, struct slice resource);
+
 #endif

@@ -401,9 +401,7 @@ static int by_telling(const void *left, const void *right)
 /* Of those from `first` to `end`. The last write comes second: nothing that happens later heals what follows from it. */
 static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
 {
-	bool is_write = p->items[at].kind == SWEEP_WRITE || p->items[at].kind == SWEEP_OWN;
-
-	if (!is_write || at == first)
+	if (!p->items[at].write || at == first)
 		return at - first;
 	return at == end - 1 ? 1 : at - first + 1;
 }
