@@ -37,6 +37,11 @@ static int parse_rule(struct await_rule *r, struct err *err)
 {
 	struct slice tail = slice_of(r->text), head, group;
 
+	if (slice_skip(&tail, "finalizer=") && tail.len) {
+		r->finalizer = tail;
+		return 0;
+	}
+	tail = slice_of(r->text);
 	parse_verbs(&tail, r);
 	head = slice_cut(&tail, '/');
 	if (r->updates)
@@ -51,8 +56,8 @@ static int parse_rule(struct await_rule *r, struct err *err)
 		(!r->name.ptr || r->name.len))
 		return 0;
 	return err_set(err, ERR_USAGE,
-		"bad rule '%s': expected [create,delete=|delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME] or "
-		"update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER",
+		"bad rule '%s': expected [create,delete=|delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], "
+		"update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER or finalizer=NAME",
 		r->text);
 }
 

@@ -1,6 +1,7 @@
 /* awaited.c: see awaited.h. */
 #include "replayer/write/awaited.h"
 
+#include "replayer/kinds/builtin.h"
 #include "replayer/write/awaited_binding.h"
 #include "replayer/write/awaited_dependents.h"
 #include "replayer/write/awaited_fields.h"
@@ -166,13 +167,19 @@ static int read_resource(struct awaited *a, const struct await_rule *r, uint32_t
 	return rc;
 }
 
-static int check_policy(const struct await_rule *r, const struct tape_resource *of,
-	const struct write_rules *writes, struct err *err)
+static bool is_kept(
+	const struct await_rule *r, const struct tape_resource *of, const struct write_rules *writes)
 {
 	enum verb verb = r->creates || r->binds ? VERB_CREATE : VERB_UPDATE;
 
-	if (write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), r->subresource, verb,
-		    true) == WRITE_OVERLAY)
+	return write_rules_find(writes, slice_of(of->apigroup), slice_of(of->resource), r->subresource, verb,
+		       true) == WRITE_OVERLAY;
+}
+
+static int check_policy(const struct await_rule *r, const struct tape_resource *of,
+	const struct write_rules *writes, struct err *err)
+{
+	if (is_kept(r, of, writes))
 		return 0;
 	return err_set(err, ERR_USAGE,
 		"'--await %s' needs '--write %s%s%s=overlay': else nobody would see what a program writes",
@@ -190,6 +197,32 @@ static int apply_to(struct awaited *a, const struct await_rule *r, uint32_t reso
 	return 0;
 }
 
+/* Leases and events are kept anyway, and say nothing about other objects. */
+static bool keeps_changes(
+	const struct awaited *a, const struct await_rule *r, const struct write_rules *writes)
+{
+	for (uint32_t i = 0; i < a->world->recorded_count; i++) {
+		const struct tape_resource *of = &a->world->collections[i].resource;
+
+		if (of->resource && !builtin_is_aside(slice_of(of->apigroup), slice_of(of->resource)) &&
+			is_kept(r, of, writes))
+			return true;
+	}
+	return false;
+}
+
+/* It may be added to objects of any resource. */
+static int apply_finalizer(
+	struct awaited *a, const struct await_rule *r, const struct write_rules *writes, struct err *err)
+{
+	if (!keeps_changes(a, r, writes))
+		return err_set(err, ERR_USAGE,
+			"'--await %s' needs '--write overlay': else nobody would see what a program writes",
+			r->text);
+	awaited_fields_add_finalizer(&a->fields, r->finalizer);
+	return 0;
+}
+
 /* Grows with whatever a rule is about. */
 static size_t rules_met(const struct awaited *a)
 {
@@ -202,6 +235,8 @@ static int apply_rule(
 	size_t before = rules_met(a);
 	int rc = 0;
 
+	if (r->finalizer.len)
+		return apply_finalizer(a, r, writes, err);
 	for (uint32_t i = 0; i < a->world->recorded_count && rc == 0; i++) {
 		const struct tape_resource *of = &a->world->collections[i].resource;
 

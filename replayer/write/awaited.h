@@ -25,11 +25,12 @@
 
 /* Either [create,delete=|delete=]RESOURCE[.GROUP][/[NAMESPACE/]NAME], objects that the program makes, or deletes, or
  * update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, what it writes to objects of others (awaited_fields.h), or
- * update=pods/binding:SCHEDULER (awaited_binding.h). */
+ * update=pods/binding:SCHEDULER (awaited_binding.h), or finalizer=NAME, which it adds to objects of others. */
 struct await_rule {
 	char *text;                                    /* of the rule: slices point into it */
 	struct slice resource, group, namespace, name; /* empty: any; name: all of the resource */
 	struct slice manager, subresource;             /* of updates */
+	struct slice finalizer;                        /* if given, it is all of the rule */
 	bool any_group, creates, deletes, updates, binds;
 };
 

@@ -1,9 +1,11 @@
 /* awaited_fields.c: see awaited_fields.h. */
 #include "replayer/write/awaited_fields.h"
 
+#include "replayer/write/finalizer_hold.h"
 #include "replayer/write/own_part.h"
 #include "replayer/write/own_write.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/log.h"
 
 #include <stdlib.h>
 
@@ -14,12 +16,21 @@ void awaited_fields_add(
 	f->ways[f->count++] = (struct awaited_way){resource, slice_dup(manager), slice_dup(subresource)};
 }
 
+void awaited_fields_add_finalizer(struct awaited_fields *f, struct slice name)
+{
+	f->finalizers = xrealloc(f->finalizers, (f->finalizer_count + 1) * sizeof(*f->finalizers));
+	f->finalizers[f->finalizer_count++] = slice_dup(name);
+}
+
 void awaited_fields_release(struct awaited_fields *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		free(f->ways[i].manager);
 		free(f->ways[i].subresource);
 	}
+	for (size_t i = 0; i < f->finalizer_count; i++)
+		free(f->finalizers[i]);
+	free(f->finalizers);
 	free(f->ways);
 	*f = (struct awaited_fields){0};
 }
@@ -68,6 +79,12 @@ char *awaited_fields_part(const struct awaited_fields *f, uint32_t resource, con
 		free(text);
 		text = more;
 	}
+	for (size_t i = 0; i < f->finalizer_count; i++) {
+		char *more = own_part_hold(text, f->finalizers[i]);
+
+		free(text);
+		text = more;
+	}
 	return text;
 }
 
@@ -89,19 +106,43 @@ static bool knows_resource(const struct awaited_fields *f, uint32_t resource)
 	return i < f->count;
 }
 
+static bool has_awaited_fields(const struct awaited_fields *f, uint32_t resource, struct slice object)
+{
+	cJSON *entries = knows_resource(f, resource) ? managed_fields(object) : NULL;
+	bool has = is_awaited(f, resource, entries);
+
+	cJSON_Delete(entries);
+	return has;
+}
+
+/* Whether the tape adds a finalizer that is awaited to the object as it is shown. */
+static bool adds_finalizer(
+	const struct awaited_fields *f, struct api *api, const struct live *l, const struct change *c)
+{
+	struct slice shown;
+	struct err err;
+
+	for (size_t i = 0; i < f->finalizer_count; i++) {
+		if (!finalizer_is_in(c->object, f->finalizers[i]))
+			continue;
+		if (world_object(api->world, l->seq, &shown, &err))
+			log_warn("%s", err.text);
+		else if (!finalizer_is_in(shown, f->finalizers[i]))
+			return true;
+	}
+	return false;
+}
+
 void awaited_fields_before(
 	const struct awaited_fields *f, struct api *api, const struct collection *in, const struct change *c)
 {
 	const struct live *l;
-	cJSON *entries;
 
-	if (c->type != EVENT_MODIFIED || !knows_resource(f, in->resource.id))
+	if (c->type != EVENT_MODIFIED || !(f->finalizer_count || knows_resource(f, in->resource.id)))
 		return;
 	l = live_set_find(&in->live, c->namespace, c->name);
 	if (!l || overlay_has(l->seq))
 		return;
-	entries = managed_fields(c->object);
-	if (is_awaited(f, in->resource.id, entries))
+	if (has_awaited_fields(f, in->resource.id, c->object) || adds_finalizer(f, api, l, c))
 		own_write_adopt(api, in, c, OWN_PART_NONE);
-	cJSON_Delete(entries);
 }

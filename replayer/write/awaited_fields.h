@@ -4,6 +4,8 @@
  *
  *     before the tape's event has such a field --awaited_fields_before--> the object lies over the tape, as it is
  *     follow_tape --own_part_read--> fields that were written in that way are the program's
+ *
+ * So it does with finalizers that the program adds (--await finalizer=...), which need no managedFields.
  */
 #ifndef REPLAYER_AWAITED_FIELDS_H
 #define REPLAYER_AWAITED_FIELDS_H
@@ -19,10 +21,13 @@ struct awaited_way {
 struct awaited_fields {
 	struct awaited_way *ways;
 	size_t count;
+	char **finalizers;
+	size_t finalizer_count;
 };
 
 void awaited_fields_add(
 	struct awaited_fields *f, uint32_t resource, struct slice manager, struct slice subresource);
+void awaited_fields_add_finalizer(struct awaited_fields *f, struct slice name);
 void awaited_fields_release(struct awaited_fields *f);
 
 /* A part of an object (own_part.h) with the ways that are awaited of its resource; the caller frees. */

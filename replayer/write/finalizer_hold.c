@@ -17,16 +17,7 @@ bool finalizer_is_named(const char *finalizer, const char *const *names, size_t 
 	return false;
 }
 
-/* ---- before an event ---- */
-
-static bool has_member(struct slice object, const char *path)
-{
-	struct slice found;
-
-	return json_get(object, path, &found, NULL) > 0;
-}
-
-static bool has_finalizer(struct slice object, const char *name)
+bool finalizer_is_in(struct slice object, const char *name)
 {
 	char *quoted = xasprintf("\"%s\"", name);
 	struct slice list;
@@ -35,6 +26,15 @@ static bool has_finalizer(struct slice object, const char *name)
 
 	free(quoted);
 	return has;
+}
+
+/* ---- before an event ---- */
+
+static bool has_member(struct slice object, const char *path)
+{
+	struct slice found;
+
+	return json_get(object, path, &found, NULL) > 0;
 }
 
 /* Whether the event takes one away from the object as it is shown, or the object itself. */
@@ -47,7 +47,7 @@ static bool takes_one_away(const struct api *api, struct slice shown, const stru
 	for (size_t i = 0; is_ending && i < api->held_finalizer_count; i++) {
 		const char *name = api->held_finalizers[i];
 
-		if (has_finalizer(shown, name) && (is_end || !has_finalizer(c->object, name)))
+		if (finalizer_is_in(shown, name) && (is_end || !finalizer_is_in(c->object, name)))
 			return true;
 	}
 	return false;

@@ -16,6 +16,9 @@ struct write;
 /* Whether the finalizer is one of those that an option names. */
 bool finalizer_is_named(const char *finalizer, const char *const *names, size_t count);
 
+/* Whether the object, as JSON, has it. */
+bool finalizer_is_in(struct slice object, const char *name);
+
 /* Before that event is applied. Nothing happens where the program's update would not be kept (write_policy.h). */
 void finalizer_hold_before(struct api *api, const struct collection *in, const struct change *c);
 

@@ -64,7 +64,7 @@ static int check_metadata(struct write *w, cJSON *metadata)
 	if (*namespace && !slice_is(w->namespace, namespace))
 		return status_bad_request(&w->st,
 			"the namespace of the provided object does not match the namespace sent on the request");
-	if (*json_tree_text(metadata, "resourceVersion") && !w->dry_run)
+	if (w->verb == VERB_CREATE && *json_tree_text(metadata, "resourceVersion") && !w->dry_run)
 		return status_set(&w->st, 500, "InternalError",
 			"Internal error occurred: resourceVersion should not be set on objects to be created");
 	find_name(w, metadata);

@@ -39,6 +39,17 @@ class Lent(test_sweep.Story):
         return super().pod(name, life, phase, node, **meta, **({"finalizers": ["example.com/lent"]} if meta else {}))
 
 
+class Sealed(test_sweep.Story):
+    """Recorded while `sealer` ran: one more pod comes, gets its finalizer, and then a label."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        seal = {"finalizers": ["example.com/seal"]}
+        for kind, meta in (("ADDED", {}), ("MODIFIED", seal), ("MODIFIED", {**seal, "labels": {"app": "late"}})):
+            self.next(PODS, kind, self.pod("late-0", 0, "Running", "node-1", **meta))
+        self.next(NODES, "MODIFIED", self.node("node-1"))
+
+
 class Brief(test_sweep.Story):
     """Another pod comes, and soon is to go."""
 
@@ -106,6 +117,14 @@ class SweepLeftTest(unittest.TestCase):
         made = subprocess.run([test_sweep.KUBETAPE, "query", self.tape, "--run", os.path.join(self.folder, "out", "overlay-1.run"), "--format", "csv",
             "SELECT name FROM writes WHERE verb = 'create' AND status = 201 ORDER BY 1"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(made.split()[1:], ["web-0-life-0", "web-0-life-1", "web-1-life-0"])
+
+    def test_a_finalizer_that_tape_and_program_add_is_left_to_the_program(self):
+        self.tape = Sealed(["web-0"]).write(os.path.join(self.folder, "sealed.tape"))
+        report = self.end(self.begin("--patterns", "coalesced", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms", "-o", os.path.join(self.folder, "sealed"),
+            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "sealer"]), 0)
+        self.assertEqual((report["wrong"], report["fine"] > 0), (0, True), report["gaps"])
+        with open(os.path.join(self.folder, "sealed", "awaited.txt"), encoding="utf-8") as rules:
+            self.assertEqual(rules.read(), "finalizer=example.com/seal\n")
 
     def test_what_others_add_to_its_objects_is_not_compared_as_of_its_last_write(self):
         self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "phases.tape"))

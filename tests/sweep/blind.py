@@ -18,6 +18,7 @@
     marked    one for each pod, and then an annotation on it (no bug)
     phases    as owner, with the phase of the pod (no bug)
     lender    one for each pod, to which it adds a finalizer that others take away (no bug)
+    sealer    one for each pod, once it has added its finalizer to that; another's addition would not do (no bug)
     leaver    an annotation on each pod, whose finalizer it takes away when it is to go (no bug)
     versions  one for each pod, which says what version of itself the program saw (no bug)
     ports     Endpoints for each pod, whose ports have no order, with a version of the pod and an object in a text (no bug)
@@ -320,6 +321,23 @@ class Lender(Blind):
             self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], {**pod, "metadata": {**meta, "finalizers": ["example.com/lent"]}})
 
 
+class Sealer(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.sealed = set()
+
+    def added(self, pod):
+        meta = pod["metadata"]
+        if "finalizers" not in meta:
+            status, _ = self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], {**pod, "metadata": {**meta, "finalizers": ["example.com/seal"]}})
+            self.sealed |= {meta["uid"]} if status == 200 else set()
+        elif meta["uid"] in self.sealed:
+            self.create(meta["uid"])
+
+    def updated(self, old, pod):
+        self.added(pod)
+
+
 class Leaver(Blind):
     def added(self, pod):
         meta = pod["metadata"]
@@ -537,7 +555,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

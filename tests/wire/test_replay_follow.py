@@ -582,7 +582,8 @@ class Awaited(Following):
     def test_a_rule_that_says_nothing_or_cannot_work_is_refused(self):
         self.refused("needs '--write configmaps=overlay'", "configmaps")
         self.refused("needs '--write pods=overlay'", "update=pods/status:kubelet", "--write", "pods:create=overlay")
-        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "patch=pods", "/web", "pods/", "update=pods/status", "update=pods/binding:")), ("'nowhere'", "@nowhere")):
+        self.refused("needs '--write overlay'", "finalizer=x/y")
+        for words, rule in (*(("bad rule '%s'" % rule, rule) for rule in ("fly=pods", "patch=pods", "/web", "pods/", "update=pods/status", "update=pods/binding:", "finalizer=")), ("'nowhere'", "@nowhere")):
             self.refused(words, rule, "--write", "overlay")
 
     def test_what_the_program_wrote_to_an_object_of_others_waits_for_it_too(self):
@@ -600,6 +601,26 @@ class Awaited(Following):
         self.step(2)
         found = self.get(POD)[1]
         self.assertEqual((found["status"], found["metadata"]["finalizers"]), ({"phase": "mine", "reason": "2"}, ["x/y"]))
+
+    def test_so_does_a_finalizer_that_it_adds(self):
+        def said(rv, **meta):
+            return with_meta(pod(rv, {"phase": "A"}), finalizers=["x/y", "others/z"], **meta)
+        self.begin((PODS, "MODIFIED", said(201)), (PODS, "MODIFIED", said(202, labels={"l": "1"})), (PODS, "MODIFIED", said(203, deletionTimestamp="2027-01-15T08:00:00Z")),
+            (PODS, "DELETED", said(204)), options=("--await", "finalizer=x/y"))
+        self.step()
+        self.assertEqual(self.get(POD)[1]["metadata"]["finalizers"], ["others/z"])
+        self.patch(POD, {"metadata": {"finalizers": ["others/z", "x/y"]}})
+        self.step()
+        self.assertEqual(self.get(POD)[1]["metadata"]["finalizers"], ["others/z", "x/y"])
+        self.step(2)
+        self.assertEqual(self.get(POD)[1]["metadata"]["finalizers"], ["x/y"])
+
+    def test_what_is_deleted_on_the_tape_with_such_a_finalizer_alone_is_gone_without_it(self):
+        def said(rv, **meta):
+            return with_meta(pod(rv, {"phase": "A"}), finalizers=["x/y"], **meta)
+        self.begin((PODS, "MODIFIED", said(201)), (PODS, "MODIFIED", said(202, deletionTimestamp="2027-01-15T08:00:00Z")), options=("--await", "finalizer=x/y"))
+        self.step(2)
+        self.error(self.get(POD), 404, "NotFound")
 
     def test_also_if_it_has_written_to_it_in_another_way_by_then(self):
         said = with_meta(pod(201, {"phase": "A"}), managedFields=[entry("controller", {"f:status": {"f:phase": {}}}, "status")])

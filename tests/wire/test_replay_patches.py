@@ -142,6 +142,14 @@ class Applying(Writes):
         self.assertEqual(self.apply(path, config_map("new", data={"d": "4"})), (200, made))
         self.assertEqual(self.get(path), (200, made))
 
+    def test_an_apply_that_names_a_version_creates_what_is_not_there_and_changes_nothing_else(self):
+        self.start("--write", "overlay")
+        wanted = config_map("new", data={"a": "1"})
+        wanted["metadata"]["resourceVersion"] = "1"
+        status, made = self.apply(MAPS + "/new", wanted)
+        self.assertEqual((status, made["metadata"]["resourceVersion"] != "1"), (201, True), made)
+        self.error(self.apply(MAPS + "/new", wanted), 409, "Conflict")
+
     def test_who_changes_what_others_hold_is_told_and_may_force_it(self):
         self.start("--write", "overlay")
         self.assertEqual(self.apply(self.SHOP, self.shop(), "first", True)[0], 200)

@@ -494,14 +494,13 @@ static bool needs_writes(const struct sweep *s)
 }
 
 /* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
- * its deletion must be there, and what it is to make must not. */
+ * its deletion must be there, and what it is to make or to add must not. */
 static bool needs_all(const struct sweep *s)
 {
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
-	return reads_back || s->runs.options.recorded.finalizers.count ||
-	       s->runs.options.recorded.released.count || s->runs.options.recorded.made.count ||
-	       s->runs.options.recorded.ended.count || s->runs.options.recorded.schedulers.count;
+	return reads_back || s->runs.options.recorded.released.count ||
+	       sweep_recorded_has_it(&s->runs.options.recorded);
 }
 
 /* No run is laid over the tape. */

@@ -29,6 +29,21 @@ static const char released_sql[] =
 	"  WHERE json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL"
 	"   AND EXISTS (SELECT 1 FROM events AS d WHERE d.uid = there.uid AND d.type = 'DELETED') ORDER BY 1";
 
+/* Finalizers that the program adds to objects of others, and the tape after it. */
+static const char added_sql[] =
+	"WITH w AS (SELECT seq, apigroup, resource, coalesce(namespace, '') AS namespace, name, object,"
+	"  json_extract(object, '$.metadata.uid') AS uid FROM writes WHERE verb IN ('update', 'patch')"
+	"  AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND json_valid(object)),"
+	" had AS (SELECT w.*, (SELECT e.object FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
+	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.uid = w.uid AND e.seq <= w.seq"
+	"   ORDER BY e.seq DESC LIMIT 1) AS before FROM w)"
+	" SELECT DISTINCT f.value FROM had, json_each(had.object, '$.metadata.finalizers') AS f WHERE before IS NOT NULL"
+	"  AND f.value NOT IN (SELECT value FROM json_each(before, '$.metadata.finalizers'))"
+	"  AND EXISTS (SELECT 1 FROM events AS e, json_each(e.object, '$.metadata.finalizers') AS g"
+	"   WHERE e.apigroup = had.apigroup AND e.resource = had.resource AND coalesce(e.namespace, '') = had.namespace"
+	"    AND e.name = had.name AND e.uid = had.uid AND e.type = 'MODIFIED' AND e.seq > had.seq AND g.value = f.value"
+	"    AND json_extract(e.object, '$.metadata.deletionTimestamp') IS NULL) ORDER BY 1";
+
 /* Objects that the program creates and the tape makes, with whether the program deletes them, too. At full speed the tape
  * may be faster in both. */
 static const char made_sql[] =
@@ -113,6 +128,7 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 {
 	const struct sql_sink finalizers = {.row = on_text, .context = &ret->finalizers};
 	const struct sql_sink released = {.row = on_text, .context = &ret->released};
+	const struct sql_sink added = {.row = on_text, .context = &ret->added};
 	const struct sql_sink made = {.row = on_made, .context = ret};
 	const struct sql_sink ended = {.row = on_text, .context = &ret->ended};
 	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
@@ -121,6 +137,8 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(released_sql), &released, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(added_sql), &added, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(made_sql), &made, err);
 	if (rc == 0)
@@ -172,10 +190,18 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 		rc = buf_printf(&text, err, "%s\n", r->ways.items[i]);
 	for (size_t i = 0; i < r->schedulers.count && rc == 0; i++)
 		rc = buf_printf(&text, err, "update=pods/binding:%s\n", r->schedulers.items[i]);
+	for (size_t i = 0; i < r->added.count && rc == 0; i++)
+		rc = buf_printf(&text, err, "finalizer=%s\n", r->added.items[i]);
 	if (rc == 0)
 		rc = out_file_write(r->awaited, buf_slice(&text), err);
 	buf_release(&text);
 	return rc;
+}
+
+bool sweep_recorded_has_it(const struct sweep_recorded *r)
+{
+	return r->made.count || r->ended.count || r->finalizers.count || r->added.count ||
+	       r->schedulers.count;
 }
 
 int sweep_recorded_await(
@@ -187,7 +213,8 @@ int sweep_recorded_await(
 	grows |= add_all(&r->deleted, &other->deleted);
 	grows |= add_all(&r->ended, &other->ended);
 	grows |= add_all(&r->schedulers, &other->schedulers);
-	if (r->made.count || r->ended.count || r->finalizers.count || r->schedulers.count)
+	grows |= add_all(&r->added, &other->added);
+	if (sweep_recorded_has_it(r))
 		grows |= add_all(&r->ways, &other->ways);
 	if (!grows)
 		return 0;
@@ -216,6 +243,11 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 	for (size_t i = 0; i < r->ways.count; i++)
 		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
 			r->ways.items[i] + strlen("update="));
+	for (size_t i = 0; i < r->added.count; i++)
+		fprintf(stderr,
+			"kubetape sweep: the command adds the finalizer '%s', and so does the tape, which leaves that to the "
+			"command from now on\n",
+			r->added.items[i]);
 	for (size_t i = 0; i < r->finalizers.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command takes the finalizer '%s' away, and so does the tape, which leaves "
@@ -230,14 +262,15 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 
 size_t sweep_recorded_count(const struct sweep_recorded *r)
 {
-	return r->finalizers.count + r->released.count + r->made.count + r->deleted.count + r->ended.count +
-	       r->ways.count + r->schedulers.count;
+	return r->finalizers.count + r->released.count + r->added.count + r->made.count + r->deleted.count +
+	       r->ended.count + r->ways.count + r->schedulers.count;
 }
 
 void sweep_recorded_release(struct sweep_recorded *r)
 {
 	text_list_release(&r->finalizers);
 	text_list_release(&r->released);
+	text_list_release(&r->added);
 	text_list_release(&r->made);
 	text_list_release(&r->deleted);
 	text_list_release(&r->ended);

@@ -156,7 +156,7 @@ def patches():
         for text, path in itertools.product(texts, (MAP, WIDGET, MAPS + "/missing")):
             yield send("patch", "PATCH", path, text, kind)
     for text in (b"", b"{", b"{}", b"[]", b"kind: ConfigMap", body(name="item-1"), body(name="other"), body("Pod", name="item-1"), body(name=""),
-            body(name="item-1", managedFields=[{}]), body(name="item-1", resourceVersion="1"), body(name="item-1", more={"odd": 1}),
+            body(name="item-1", managedFields=[{}]), body(name="item-1", resourceVersion="1"), body(name="new", resourceVersion="1"), body(name="item-1", more={"odd": 1}),
             b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: item-1}\ndata: {a: b}", b"a: ["):
         yield send("apply", "PATCH", MAP, text, APPLY, fieldManager="m")
         yield send("apply", "PATCH", MAPS + "/new", text, APPLY, fieldManager="m", force="true")
