@@ -73,11 +73,13 @@ class SweepChanceTest(unittest.TestCase):
 
     def test_a_panic_is_told_once_without_the_ids_beside_it(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
-        panic = '{"level":"error","msg":"Observed a panic","reconcileID":"%s","panic":"nil map at 0xc0001","stacktrace":"main.(*C).sync(...)"}\\n'
-        script = """f="$0-$PPID"; [ -e "$f" ] && printf '%s' $$ a; touch "$f"; exec "$@" """ % (panic * 2)
-        report = self.end(self.begin("--patterns", "restart", "--settle", "1500ms", "--max", "1",
-            command=["sh", "-c", script, os.path.join(self.folder, "restarted"), sys.executable, BLIND, "mended", "again"]), 1)
-        self.assertEqual(self.wrong(report)[0]["differences"], ["Observed a panic: nil map at 0x"])
+        for name, panic in (("json", '{"level":"error","msg":"Observed a panic","reconcileID":"%s","panic":"nil map at 0xc0001","stacktrace":"main.(*C).sync(...)"}'),
+                ("klog", r'E1128 12:00:00.000000 %s runtime.go:1] "Observed a panic" panic="nil \"map\" at 0xc0001" panicGoValue="0xc1" stacktrace=<')):
+            with self.subTest(log=name):
+                script = """f="$0-$PPID"; [ -e "$f" ] && printf '%s\\n%s\\n' "$1" "$1" | sed "s/%%s/$$/"; touch "$f"; shift; exec "$@" """
+                report = self.end(self.begin("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-o", os.path.join(self.folder, name + ".sweep"),
+                    command=["sh", "-c", script, os.path.join(self.folder, "restarted-" + name), panic, sys.executable, BLIND, "mended", "again"]), 1)
+                self.assertEqual(self.wrong(report)[0]["differences"], ["Observed a panic: nil map at 0x" if name == "json" else r'Observed a panic: nil \"map\" at 0x'])
 
     def test_finds_that_a_new_object_gets_the_address_of_another_at_the_start(self):
         report = self.try_both("pool", "restart", story=Arriving)

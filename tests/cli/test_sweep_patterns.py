@@ -328,6 +328,14 @@ class SweepPatternsTest(unittest.TestCase):
         with open(os.path.join(self.folder, "marked", "awaited.txt"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "configmaps/default/web-0\nupdate=pods:small-controller\n")
 
+    def test_so_is_what_the_program_makes_by_applying_it(self):
+        self.tape = Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "applied.tape"))
+        run = self.begin("--patterns", "unobserved", "--at", "recreations,changes", "--max", "8", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+            "-o", os.path.join(self.folder, "applied"), command=[sys.executable, BLIND, "mended", "applied"])
+        self.assertGreater(self.end(run, 0)["fine"], 0)
+        with open(os.path.join(self.folder, "applied", "awaited.txt"), encoding="utf-8") as f:
+            self.assertIn("create,delete=configmaps/default/web-0\n", f.read())
+
     def test_so_is_binding_pods_to_nodes(self):
         report = self.try_both("binder", "unobserved", story=Unbound, pods=("web-0", "web-1", "web-2"))
         self.assertEqual({gap["kind"] for gap in self.wrong(report)}, {"recreation", "replacement"})

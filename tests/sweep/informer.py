@@ -44,7 +44,8 @@ class Cluster:
         else:
             connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
         text = json.dumps(body) if body is not None else None
-        connection.request(method, path, text, {"Content-Type": "application/json", "User-Agent": "small-controller/1", **headers})
+        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+        connection.request(method, path, text, {"Content-Type": kind, "User-Agent": "small-controller/1", **headers})
         return connection, connection.getresponse()
 
     def ask(self, method, path, body=None):

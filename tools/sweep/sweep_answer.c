@@ -171,7 +171,7 @@ static const char facts_sql[] =
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code'),"
 	" (SELECT min(time_ns)" STRIKES "),"
 	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
-	"  AND w.verb = 'create' AND coalesce(w.subresource, '') = '' AND w.status BETWEEN 200 AND 299"
+	"  AND w.status = 201 AND coalesce(w.subresource, '') = ''"
 	"  AND r.verb IN ('get', 'list', 'watch'))";
 
 /* resourceVersions that only this run's writes took. */

@@ -1,5 +1,6 @@
 /* sweep_causes.c: findings of one cause: what differs, without whose it is. See sweep_report.h. */
 #include "schema/base/count_of.h"
+#include "tools/sweep/sweep_oracle.h"
 #include "tools/sweep/sweep_report.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static size_t before_remark(const char *text)
 /* What a sentence says, whatever object it is about: "configmaps is missing". Empty of a remark on the one before. */
 static char *sort_of(const char *line, size_t len)
 {
-	static const char *const hows[] = {" is missing", SWEEP_OTHER_CONTENT, " is left"};
+	static const char *const hows[] = {" is missing", SWEEP_NOT_WRITTEN, SWEEP_OTHER_CONTENT, " is left"};
 	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
@@ -80,9 +81,11 @@ static char *tell_status(char *sort, const char *line)
 	return told;
 }
 
-/* The sorts of the sentences, each once, in their order. NULL has none. */
+/* The sorts of the sentences, each once, in their order. NULL has none. For people what follows from a panic is no part of
+ * the cause: it depends on how far the program had come. */
 static char *key_of(const char *differences, bool for_people)
 {
+	bool panics = for_people && differences && sweep_oracle_is_alarm(differences);
 	const char *rest = differences;
 	char *key = xstrdup("");
 
@@ -92,7 +95,8 @@ static char *key_of(const char *differences, bool for_people)
 
 		if (for_people)
 			sort = tell_status(sort, line);
-		if (!strstr(key, sort) && strlen(key) < KEY_BYTES) {
+		if (!strstr(key, sort) && strlen(key) < KEY_BYTES &&
+			(!panics || sweep_oracle_is_alarm(sort))) {
 			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
 
 			free(key);

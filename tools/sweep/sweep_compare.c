@@ -73,19 +73,17 @@ static void tell_content(
 	say(to, ")\n");
 }
 
-/* `order`: below 0 it is only in the first, above 0 only in the second. */
-static void tell_effect(
-	struct buf *to, int order, const char *key, const struct content_difference *d, const char *than)
+/* Only one of them has it. What the program writes to an object of the tape is not the object. */
+static void tell_one(
+	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
 {
-	if (order == 0) {
-		tell_content(to, key, d, than);
-		return;
-	}
-	say_visibly(to, key, SIZE_MAX);
-	if (order < 0)
-		say(to, " is missing\n");
-	else
+	say_visibly(to, without ? without->key : with->key, SIZE_MAX);
+	if (!without)
 		say(to, " is left (%s: not)\n", than);
+	else if (without->tape)
+		say(to, SWEEP_NOT_WRITTEN " (%s: it is)\n", than);
+	else
+		say(to, " is missing\n");
 }
 
 /* Walks both lists, which are sorted. */
@@ -106,8 +104,10 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		i += order <= 0;
 		k += order >= 0;
 		n += differs;
-		if (differs && n <= KEYS_SHOWN)
-			tell_effect(to, order, order > 0 ? b->key : a->key, &d, than);
+		if (differs && n <= KEYS_SHOWN && order == 0)
+			tell_content(to, a->key, &d, than);
+		else if (differs && n <= KEYS_SHOWN)
+			tell_one(to, order < 0 ? a : NULL, order > 0 ? b : NULL, than);
 		content_difference_release(&d);
 	}
 	if (n > KEYS_SHOWN)

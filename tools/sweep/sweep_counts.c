@@ -11,14 +11,15 @@
 #define REPLACED_NS "1000000000"
 
 /* The run's `left` lists what is there at the end. What the program made, and neither is in that list nor was deleted by
- * the program, others have deleted. */
+ * the program, others have deleted. What is applied where nothing was is a creation as well: it is answered 201. */
 static const char counts_sql[] =
-	"WITH w AS (SELECT write, time_ns, verb, resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
+	"WITH w AS (SELECT write, time_ns, iif(status = 201, 'create', verb) AS verb,"
+	"  resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
 	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
 	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix, iif(policy = 'overlay' AND json_valid(object),"
 	"   json_extract(object, '$.metadata.uid'), NULL) AS uid FROM writes"
 	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
-	"  AND verb IN ('create', 'delete') AND resource NOT IN ('leases', 'events')),"
+	"  AND (status = 201 OR verb = 'delete') AND resource NOT IN ('leases', 'events')),"
 	" gone AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name,"
 	"   EXISTS (SELECT 1 FROM w AS n WHERE n.verb = 'create' AND n.resource = d.resource AND n.place = d.place AND n.name = d.name"
 	"    AND n.write > d.write AND n.time_ns < d.time_ns + " REPLACED_NS

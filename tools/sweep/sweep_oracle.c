@@ -31,14 +31,14 @@ const struct sweep_invariant sweep_invariants[] = {
 		" || ': ' || status || ' ' || coalesce(reason, '') FROM writes"
 		" WHERE status IN (400, 403, 405, 413, 415, 422)"},
 	{"@no-recreate-storm", "no name is created more than 5 times",
-		"SELECT " THING " || ', ' || count(*) || ' times' FROM writes WHERE verb = 'create' AND " DONE
+		"SELECT " THING " || ', ' || count(*) || ' times' FROM writes WHERE status = 201 AND " DONE
 		" AND resource NOT IN ('leases', 'events') AND coalesce(name, '') <> ''"
 		" GROUP BY apigroup, resource, namespace, name HAVING count(*) > 5"},
 	{"@no-double-delete", "nothing is deleted more often than it came to be",
 		"SELECT " THING
 		" || ', deleted ' || count(*) || ' times' FROM writes AS w WHERE verb = 'delete' AND " DONE
 		" AND coalesce(subresource, '') = '' GROUP BY apigroup, resource, namespace, name HAVING count(*) > max(1,"
-		" (SELECT count(*) FROM writes AS c WHERE c.verb = 'create' AND c.status BETWEEN 200 AND 299 AND c.resource = w.resource"
+		" (SELECT count(*) FROM writes AS c WHERE c.status = 201 AND c.resource = w.resource"
 		"  AND c.apigroup = w.apigroup AND coalesce(c.namespace, '') = coalesce(w.namespace, '') AND c.name = w.name)"
 		" + (SELECT count(DISTINCT e.uid) FROM events AS e WHERE e.resource = w.resource AND e.apigroup = w.apigroup"
 		"  AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name))"},
@@ -210,16 +210,31 @@ bool sweep_oracle_is_alarm(const char *differences)
 	return find_alarm(differences) != NULL;
 }
 
-/* What a panic said, in a line of structured logging: of controller-runtime, "panic": "...", beside ids that differ each time.
- * NULL: it has none. Up to the closing quote. */
+/* Up to the quote that ends a text. */
+static size_t quoted_length(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] && text[n] != '\n' && text[n] != '"')
+		n += 1 + (text[n] == '\\' && text[n + 1]);
+	return n;
+}
+
+/* What a panic said, in a line of structured logging: of controller-runtime, "panic": "...", beside ids that differ each time;
+ * of klog, panic="...". NULL: it has none. Up to the closing quote. */
 static const char *structured_panic(const char *line)
 {
-	static const char member[] = "\"panic\":";
-	const char *at = strstr(line, member);
+	static const char *const members[] = {"\"panic\":", " panic="};
 
-	if (at)
-		at += strlen(member) + strspn(at + strlen(member), " ");
-	return at && *at == '"' ? at + 1 : NULL;
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const char *at = strstr(line, members[i]);
+
+		if (at)
+			at += strlen(members[i]) + strspn(at + strlen(members[i]), " ");
+		if (at && *at == '"')
+			return at + 1;
+	}
+	return NULL;
 }
 
 static bool is_structured(const char *line)
@@ -227,22 +242,17 @@ static bool is_structured(const char *line)
 	return *line == '{';
 }
 
-/* What the alarm tells, without what differs from run to run. klog puts further values and the stack on the same line, and so
- * does structured logging. */
+/* What the alarm tells, without what differs from run to run: structured logging puts further values on the same line. */
 static struct slice alarm_text(const char *line, const char *alarm)
 {
-	const char *rest = strstr(alarm, " panicGoValue=");
-
-	if (is_structured(line))
-		return (struct slice){alarm, strcspn(alarm, "\"\n")};
-	return (struct slice){alarm, rest ? (size_t)(rest - alarm) : strcspn(alarm, "\n")};
+	return (struct slice){alarm, strcspn(alarm, is_structured(line) ? "\"\n" : "\n")};
 }
 
 /* Addresses differ from run to run. */
 static void add_alarm(struct buf *to, const char *line, const char *alarm)
 {
 	const char *panic = structured_panic(line);
-	struct slice text = panic ? (struct slice){panic, strcspn(panic, "\"\n")} : alarm_text(line, alarm);
+	struct slice text = panic ? (struct slice){panic, quoted_length(panic)} : alarm_text(line, alarm);
 
 	if (panic)
 		(void)!buf_printf(to, NULL, "Observed a panic: ");

@@ -259,7 +259,7 @@ static const char older_sql[] =
 /* Up to an event. */
 static const char changed_sql[] =
 	"WITH " LISTED_AT_0 ","
-	" done AS (SELECT " RESOURCE " AS name, seq, iif(verb = 'create', write, 0) AS made FROM writes"
+	" done AS (SELECT " RESOURCE " AS name, seq, iif(status = 201, write, 0) AS made FROM writes"
 	"   WHERE policy = 'overlay' AND status < 300"
 	"  UNION ALL SELECT " RESOURCE ", seq, 0 FROM events WHERE origin <> 'list')"
 	" SELECT name, max(seq) FROM done WHERE seq <= %llu AND name IN (SELECT name FROM listed)"

@@ -44,8 +44,8 @@ static const char added_sql[] =
 	"    AND e.name = had.name AND e.uid = had.uid AND e.type = 'MODIFIED' AND e.seq > had.seq AND g.value = f.value"
 	"    AND json_extract(e.object, '$.metadata.deletionTimestamp') IS NULL) ORDER BY 1";
 
-/* Objects that the program creates and the tape makes, with whether the program deletes them, too. At full speed the tape
- * may be faster in both. */
+/* Objects that the program creates (201, also if it applies them) and the tape makes, with whether the program deletes
+ * them, too. At full speed the tape may be faster in both. */
 static const char made_sql[] =
 	"WITH mine AS (SELECT verb, status, seq, resource || iif(apigroup = '', '', '.' || apigroup) || '/'"
 	"  || iif(coalesce(namespace, '') = '', '', namespace || '/') || name AS object, apigroup, resource,"
@@ -53,7 +53,7 @@ static const char made_sql[] =
 	"  AND coalesce(dry_run, 0) = 0 AND resource NOT IN ('leases', 'events') AND name <> '')"
 	" SELECT DISTINCT w.object, EXISTS (SELECT 1 FROM mine AS d WHERE d.object = w.object AND d.verb = 'delete'"
 	"   AND (d.status BETWEEN 200 AND 299 OR d.status = 404))"
-	" FROM mine AS w WHERE w.verb = 'create' AND (w.status BETWEEN 200 AND 299 OR w.status = 409)"
+	" FROM mine AS w WHERE (w.status = 201 OR w.verb = 'create' AND w.status = 409)"
 	"  AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
 	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND e.seq > iif(w.status = 409, (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq'), w.seq)) ORDER BY 1";
@@ -66,7 +66,7 @@ static const char ended_sql[] =
 	"  || iif(w.space = '', '', w.space || '/') || w.name"
 	" FROM mine AS w WHERE (w.verb = 'delete' AND coalesce(w.subresource, '') = '' OR w.subresource = 'eviction')"
 	"  AND NOT EXISTS (SELECT 1 FROM mine AS c WHERE c.apigroup = w.apigroup AND c.resource = w.resource AND c.space = w.space"
-	"   AND c.name = w.name AND c.verb = 'create' AND coalesce(c.subresource, '') = '' AND c.request < w.request)"
+	"   AND c.name = w.name AND c.status = 201 AND coalesce(c.subresource, '') = '' AND c.request < w.request)"
 	"  AND (SELECT e.type FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
 	"   AND coalesce(e.namespace, '') = w.space AND e.name = w.name AND e.type IN ('ADDED', 'DELETED') AND e.seq > w.seq"
 	"   ORDER BY e.seq LIMIT 1) = 'DELETED' ORDER BY 1";
