@@ -71,9 +71,12 @@ DASK = Custom("dask_kubernetes",
 FLINK = Custom("flink-kubernetes-operator-api",
     [f"META-INF/fabric8/{plural}.flink.apache.org-v1.yml" for plural in ("flinkdeployments", "flinksessionjobs")],
     "flink.apache.org", "v1beta1", [("flinkdeployments", "FlinkDeployment"), ("flinksessionjobs", "FlinkSessionJob")])
+NFD = Custom("sigs.k8s.io/node-feature-discovery", ["deployment/base/nfd-crds/nfd-api-crds.yaml"],
+    "nfd.k8s-sigs.io", "v1alpha1", [("nodefeatures", "NodeFeature"), ("nodefeaturerules", "NodeFeatureRule"), ("nodefeaturegroups", "NodeFeatureGroup")])
 METALLB_ALONE = ("--port=0", "--disable-cert-rotation", "--webhook-mode=disabled", "--namespace=metallb-system", "--deployment=controller",
     "--ml-secret-name=memberlist")
 RAY_ALONE = ("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false")
+NFD_ALONE = ("-port", "0", "-config", "/nonexistent")
 NONE = Custom("", [], "", "", [])
 
 # A StatefulSet with the larger volume is made although the claim was not updated: nothing will update it any more.
@@ -92,6 +95,9 @@ FEWER_THAN_MADE = ("WITH status AS (SELECT write, name, jget(body, '$.status.obs
 
 # It is told by an argument, and not by the environment, where the API server is.
 ASKS = ("sh", "-c", 'exec "$0" --kubeconfig "$KUBECONFIG" "$@"')
+
+# It reads in its environment where it runs.
+NFD_ASKS = ("env", "NODE_NAME=n1", "KUBERNETES_NAMESPACE=nfd", *ASKS)
 
 # What it writes lies over the tape, and deletions are carried out as they are asked for.
 OPERATOR = ["--gc", "--lockstep", "200ms", "--settle", "5s", "--write", "overlay", "--compare", "exit"]
@@ -129,6 +135,8 @@ PAIRS = {
     "metallb-1984": Pair("metallb", release("0.13.12"), release("0.14.3"), "metallb/arrival.jsonl", METALLB,
         ["--gc", "--lockstep", "200ms", "--settle", "3s", "--write", "overlay", "--patterns", "restart"],
         arguments=METALLB_ALONE, package=f"{METALLB.module}/controller"),
+    "nfd-2470": Pair("nfd", release("0.18.3"), release("0.19.0"), "nfd/features.jsonl", NFD,
+        [*OPERATOR, "--patterns", "unobserved"], NFD_ASKS, NFD_ALONE, f"{NFD.module}/cmd/nfd-master"),
     "rabbitmq-648": Pair("rabbitmq", release("1.6.0"), release("1.7.0"), "rabbitmq/again.jsonl", RABBITMQ,
         [*OPERATOR, "--patterns", "stale"]),
     "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,

@@ -11,6 +11,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 KUBETAPE = os.environ.get("KUBETAPE", os.path.join(ROOT, "build", "kubetape"))
 BUNDLED = os.path.join(ROOT, "tests", "tapes", "rolling-update.tape")
 
+CLUSTER_WIDE = ("NodeFeatureRule",)  # of the custom resources of stories
+
 
 class Story(NamedTuple):
     path: str          # watch events
@@ -42,7 +44,7 @@ def add_group(documents, group, version, resources):
     groups["groups"].append({"name": group, "versions": [both], "preferredVersion": both})
     documents["/apis"]["body"] = json.dumps(groups)
     made = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}", "resources": [
-        {"name": plural + part, "singularName": kind.lower() if not part else "", "namespaced": True, "kind": kind,
+        {"name": plural + part, "singularName": kind.lower() if not part else "", "namespaced": kind not in CLUSTER_WIDE, "kind": kind,
             "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"] if not part else ["get", "patch", "update"]}
         for plural, kind in resources for part in ("", "/status")]}
     documents[f"/apis/{group}/{version}"] = {**documents["/apis"], "path": f"/apis/{group}/{version}", "body": json.dumps(made)}

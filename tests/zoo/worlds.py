@@ -6,8 +6,8 @@ IMAGE = "registry.example/web:"
 NAMESPACE = "shop"
 LONG_AGO = "2026-01-01T00:00:00Z"
 FAR_AHEAD = "2099-01-01T00:00:00Z"
-CLUSTER_WIDE = ("ClusterRole", "IPAddress", "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "ResourceSlice", "ServiceCIDR",
-    "ValidatingAdmissionPolicy", "ValidatingWebhookConfiguration", "VolumeAttributesClass")
+CLUSTER_WIDE = ("ClusterRole", "IPAddress", "MutatingWebhookConfiguration", "Namespace", "Node", "NodeFeatureRule", "PersistentVolume", "ResourceSlice",
+    "ServiceCIDR", "ValidatingAdmissionPolicy", "ValidatingWebhookConfiguration", "VolumeAttributesClass")
 # kind: where its collection is
 FOLDERS = {
     "Certificate": ("/apis/cert-manager.io/v1", "certificates"),
@@ -28,6 +28,8 @@ FOLDERS = {
     "Job": ("/apis/batch/v1", "jobs"),
     "MutatingWebhookConfiguration": ("/apis/admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations"),
     "Namespace": ("/api/v1", "namespaces"),
+    "NodeFeature": ("/apis/nfd.k8s-sigs.io/v1alpha1", "nodefeatures"),
+    "NodeFeatureRule": ("/apis/nfd.k8s-sigs.io/v1alpha1", "nodefeaturerules"),
     "Node": ("/api/v1", "nodes"),
     "PersistentVolume": ("/api/v1", "persistentvolumes"),
     "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
@@ -763,6 +765,32 @@ def queues(w):
     w.delete(queue)
     again = w.add("RabbitmqCluster", "queue", metadata=held, spec=spec)
     w.change(again, spec={"persistence": {"storage": "20Gi"}})
+
+
+def features(w):
+    def feature(name, where, **labels):
+        return w.add("NodeFeature", name, metadata={"labels": {"nfd.node.kubernetes.io/node-name": where}}, spec=says(**labels))
+
+    def says(**labels):
+        return {"features": {"attributes": {"cpu.model": {"elements": labels}}, "flags": {}, "instances": {}},
+            "labels": {f"feature.node.kubernetes.io/{name}": value for name, value in labels.items()}}
+
+    def rules(vendor, label):
+        return {"rules": [{"name": vendor, "labels": {label: "true"},
+            "matchFeatures": [{"feature": "cpu.model", "matchExpressions": {"vendor": {"op": "In", "value": [vendor]}}}]}]}
+
+    for n in (1, 2):
+        node(w, f"n{n}")
+    first = feature("n1", "n1", vendor="one", avx="true")
+    second = feature("n2", "n2", vendor="two")
+    one, two = (w.add("NodeFeatureRule", vendor, spec=rules(vendor, f"is-{vendor}")) for vendor in ("one", "two"))
+    w.change(first, spec=says(vendor="one", avx="false"))
+    w.change(one, spec=rules("one", "vendor-one"))
+    w.delete(second)
+    w.delete(two)
+    feature("n2", "n2", vendor="two", kernel="6.6")
+    w.add("NodeFeatureRule", "two", spec=rules("two", "vendor-two"))
+    w.delete(one)
 
 
 def rays(w):
