@@ -220,7 +220,8 @@ static int open_run(struct replayer *r, struct err *err)
 		.secrets_key = r->options->secrets_key,
 		.first_seq = r->bounds.from_seq,
 		.last_seq = r->bounds.until_seq,
-		.speed = r->options->speed};
+		.speed = r->options->speed,
+		.rebased = r->options->rebase_time};
 
 	return r->options->run ? run_store_begin(r->run, r->options->run, &facts, err) : 0;
 }

@@ -84,6 +84,9 @@ static const struct option_row options[] = {
 		"tape"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
 		"collect dependents of owners that the program has deleted, as with 'replay'"},
+	{OPTION_FLAG, 0, "rebase-time", offsetof(struct sweep_values, rebase_time), "",
+		"move the times in objects, so that the tape's time is the present, as with 'replay'; times are not "
+		"compared then"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -442,6 +445,7 @@ static int run(const struct command *self, int argc, char **argv)
 			.ignored = s.ignored,
 			.kill = v.kill,
 			.gc = v.gc,
+			.rebase_time = v.rebase_time,
 			.probe = v.probe,
 			.settle_ns = v.tried.settle_ns,
 			.timeout_ns = v.tried.timeout_ns,

@@ -347,6 +347,8 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 	fact_number(r->file, "first_seq", f->first_seq);
 	fact_number(r->file, "last_seq", f->last_seq);
 	fact_number(r->file, "begin_ns", (uint64_t)r->wall_ns);
+	if (f->rebased)
+		fact_number(r->file, "rebased", 1);
 	free(tape);
 	return 0;
 }

@@ -162,6 +162,7 @@ struct run_facts {
 	const char *secrets_key;           /* for the tape without one (redact.h); NULL: nobody keeps it */
 	uint64_t first_seq, last_seq, seq; /* its beginning, intended end, and present position */
 	double speed;
+	bool rebased; /* the times in objects are moved to the present */
 	uint64_t connections_cut;
 	const struct faults *faults; /* NULL: none; those of the recording are not reported */
 };

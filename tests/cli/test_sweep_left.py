@@ -92,9 +92,13 @@ class SweepLeftTest(unittest.TestCase):
         self.assertEqual(found["differences"], ["configmaps default/late-0 is left (without the gap: not)"])
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)
+        return found
 
     def test_finds_what_the_program_itself_had_deleted_when_the_tape_was_recorded(self):
-        self.is_found(Passing)
+        given = self.is_found(Passing)["faults"]
+        again = self.sweep("--faults", given, "--settle", "1s", "--write", "overlay", "--lockstep", "50ms", command=[sys.executable, test_sweep_patterns.BLIND, "buggy", "orphan"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("--await @", again.stdout)
 
     def test_finds_what_was_there_at_the_start_and_the_program_had_deleted(self):
         report = self.try_both("orphan", "unobserved", "--at", "downtimes", "--write", "overlay", "--lockstep", "50ms", story=Found)
@@ -125,6 +129,18 @@ class SweepLeftTest(unittest.TestCase):
         self.assertEqual((report["wrong"], report["fine"] > 0), (0, True), report["gaps"])
         with open(os.path.join(self.folder, "sealed", "awaited.txt"), encoding="utf-8") as rules:
             self.assertEqual(rules.read(), "finalizer=example.com/seal\n")
+
+    def test_the_tapes_times_are_the_present_if_asked(self):
+        self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "recent.tape"))
+        for recent, options in (("no", ()), ("yes", ("--rebase-time",))):
+            with self.subTest(recent=recent):
+                folder = os.path.join(self.folder, recent)
+                report = self.end(self.begin("--patterns", "unobserved,restart", "--settle", "1s", "--lockstep", "50ms", "--max", "8", "-o", folder, *options,
+                    command=[sys.executable, test_sweep_patterns.BLIND, "mended", "recent"]), 0)
+                self.assertEqual((report["wrong"], report["unsure"], report["fine"] > 0, report["unsteady"]), (0, 0, True, []), report["gaps"])
+                made = subprocess.run([test_sweep.KUBETAPE, "query", self.tape, "--run", os.path.join(folder, "without-1.run"), "--format", "csv",
+                    "SELECT DISTINCT jget(body, '$.data.recent') AS recent FROM writes WHERE verb = 'create' AND resource = 'configmaps'"], capture_output=True, text=True, check=True).stdout
+                self.assertEqual(made.split()[1:], [recent])
 
     def test_what_others_add_to_its_objects_is_not_compared_as_of_its_last_write(self):
         self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "phases.tape"))

@@ -16,6 +16,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    recent    as owner, with whether its pod is older than a day (no bug)
     applied   as owner, by server-side apply (no bug)
     phases    as owner, with the phase of the pod (no bug)
     lender    one for each pod, to which it adds a finalizer that others take away (no bug)
@@ -33,6 +34,7 @@
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
+import calendar
 import http.client
 import json
 import os
@@ -125,6 +127,13 @@ class Owner(Blind):
 class Applied(Owner):
     def create(self, name, **data):
         self.cluster.ask("PATCH", MAPS + "/" + name + "?fieldManager=small&force=true", self.body({"name": name}, data))
+
+
+class Recent(Owner):
+    def create(self, name, **data):
+        made = self.pods.cache["default/" + name]["metadata"]["creationTimestamp"]
+        age_s = time.time() - calendar.timegm(time.strptime(made, "%Y-%m-%dT%H:%M:%SZ"))
+        super().create(name, recent="yes" if abs(age_s) < 86400 else "no", made=made, **data)
 
 
 class Phases(Owner):
@@ -561,7 +570,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

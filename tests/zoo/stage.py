@@ -48,6 +48,8 @@ class Stage:
         shutil.rmtree(path, ignore_errors=True)
         # Streams are not in step with each other: a tape has changes in their order if each is on it before the next is made.
         played = worlds.World(lambda *words: self._ask_after(path, played, *words))
+        there = worlds.World(self._ask)
+        worlds.BEFORE.get(world, lambda _: None)(there)
         recorder = process.Child([paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", path], self._folder, world.__name__, {"KUBECONFIG": self._cluster.kubeconfig})
         recorder.wait_for("^recording [0-9]+")
         try:
@@ -56,6 +58,7 @@ class Stage:
         finally:
             recorder.stop(signal.SIGINT)
             played.clear(self._ask)
+            there.clear(self._ask)
         return path
 
     def _lists(self, resource):

@@ -779,8 +779,7 @@ def features(w):
         return {"rules": [{"name": vendor, "labels": {label: "true"},
             "matchFeatures": [{"feature": "cpu.model", "matchExpressions": {"vendor": {"op": "In", "value": [vendor]}}}]}]}
 
-    for n in (1, 2):
-        node(w, f"n{n}")
+    node(w, "n2")
     first = feature("n1", "n1", vendor="one", avx="true")
     second = feature("n2", "n2", vendor="two")
     one, two = (w.add("NodeFeatureRule", vendor, spec=rules(vendor, f"is-{vendor}")) for vendor in ("one", "two"))
@@ -791,6 +790,10 @@ def features(w):
     feature("n2", "n2", vendor="two", kernel="6.6")
     w.add("NodeFeatureRule", "two", spec=rules("two", "vendor-two"))
     w.delete(one)
+
+
+def own_node(w):
+    node(w, "n1")
 
 
 def rays(w):
@@ -870,3 +873,6 @@ def flinks(w):
     again = w.add("FlinkDeployment", "sums", metadata=held, spec=spec(parallelism=1))
     w.change(again, spec=spec("2", parallelism=1))
     w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
+
+
+BEFORE = {features: own_node}  # what is there when the recording of a world begins

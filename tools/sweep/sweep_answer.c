@@ -27,7 +27,8 @@
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
  * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
- * hold it is left until the last of them is taken; the collector's own do not count, which takes them. */
+ * hold it is left until the last of them is taken; the collector's own do not count, which takes them. That something
+ * was deleted is told of what others had made: what the program had made is then as if it had never been. */
 #define IS_HELD                                                                                              \
 	"EXISTS (SELECT 1 FROM json_each(iif(json_valid(object), object, '{}'), '$.metadata.finalizers')"    \
 	" WHERE value NOT IN ('orphan', 'foregroundDeletion'))"
@@ -50,11 +51,12 @@ static const char left_sql[] =
 	"  coalesce(nullif(uid, ''), iif(json_valid(object), json_extract(object, '$.details.uid'), NULL)) AS uid,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
 	"   '') AS prefix, policy = 'overlay' AND verb = 'delete' AND json_valid(object) AND " IS_HELD
-	" AS is_held"
+	" AS is_held, status = 201 AND policy = 'overlay' AND coalesce(subresource, '') = '' AS is_made"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
 	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy, uid FROM w"
 	"  WHERE verb = 'delete' AND part = '' AND NOT is_held GROUP BY 1, 2, 3, 4),"
+	" made AS MATERIALIZED (SELECT DISTINCT apigroup, resource, namespace, name FROM w WHERE is_made),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
 	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(seq) OVER (PARTITION BY apigroup, resource, namespace,"
@@ -78,9 +80,10 @@ static const char left_sql[] =
 	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL, uid"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
+	"    AND (apigroup, resource, namespace, name) NOT IN made"
 	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL,"
 	"   json_extract(object, '$.metadata.uid')"
-	"   FROM left WHERE policy = 'overlay' AND " HAS_ENDED
+	"   FROM left WHERE policy = 'overlay' AND (apigroup, resource, namespace, name) NOT IN made AND " HAS_ENDED
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
@@ -172,7 +175,8 @@ static const char facts_sql[] =
 	" (SELECT min(time_ns)" STRIKES "),"
 	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
 	"  AND w.status = 201 AND coalesce(w.subresource, '') = ''"
-	"  AND r.verb IN ('get', 'list', 'watch'))";
+	"  AND r.verb IN ('get', 'list', 'watch')),"
+	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased')";
 
 /* resourceVersions that only this run's writes took. */
 static const char given_sql[] =
@@ -185,6 +189,7 @@ struct reading {
 	struct text_list given;              /* owned, sorted */
 	char ended_by[16];
 	int64_t begin_ns, end_ns;
+	bool rebased; /* no time says anything: each run has moved it by another amount */
 };
 
 /* ---- the time of day ---- */
@@ -206,7 +211,7 @@ static bool is_now(const struct reading *r, const char *text)
 	if (!is_digits(text, "0000-00-00T00:00:00") || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
 		return false;
 	ns = (int64_t)timegm(&tm) * NS_PER_S;
-	return ns >= r->begin_ns - AROUND_NS && ns <= r->end_ns + AROUND_NS;
+	return r->rebased || (ns >= r->begin_ns - AROUND_NS && ns <= r->end_ns + AROUND_NS);
 }
 
 /* Writes NOW over times of day, fractions of seconds included. */
@@ -380,6 +385,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
 	r->to->reads_back = v[13].integer;
+	r->rebased = v[14].integer;
 	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
 		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;

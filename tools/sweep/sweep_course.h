@@ -19,7 +19,7 @@ struct sweep_values {
 	const char *patterns, *at, *out, *from, *until, *hold, *await;
 	struct text_list gaps, events;
 	int64_t jobs, max, lockstep_ns, wait_watchers;
-	bool json, gc;
+	bool json, gc, rebase_time;
 };
 
 struct sweep {

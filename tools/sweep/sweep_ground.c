@@ -221,32 +221,45 @@ static int64_t choose_quick(const struct sweep *s)
 }
 
 /* Returns 0 if they may have less time of quiet. */
-static int find_quick(struct sweep *s, size_t number, struct buf *differences, struct err *err)
+static int find_quick(
+	struct sweep *s, size_t number, bool laid_over, struct buf *differences, struct err *err)
 {
+	const struct sweep_slot first = {.number = number, .laid_over = laid_over, .quick = true};
 	int rc = 1;
 
 	if (s->v->tried.settle_ns > QUICK_MAX_NS && !s->stopped)
-		rc = run_full(s, &(struct sweep_slot){.number = number, .quick = true}, differences, err);
+		rc = run_full(s, &first, differences, err);
 	buf_clear(differences);
 	s->quick = rc == 0;
 	return rc;
 }
 
+static void tell_alone(const struct buf *differences)
+{
+	fprintf(stderr,
+		"kubetape sweep: one runs after the other, as those side by side differ from the first: %.*s\n",
+		(int)strcspn(differences->ptr, "\n"), differences->ptr);
+}
+
 /* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
  * of it. */
-static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
+static int find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
 {
-	size_t known = s->plain.measure.unsteady.count;
+	const struct text_list *unsteady = &sweep_ground_of(s, laid_over)->measure.unsteady;
+	size_t known = unsteady->count;
 	int rc;
 
 	s->runs.quick_ns = choose_quick(s);
-	rc = find_quick(s, 3, differences, err);
+	rc = find_quick(s, 3, laid_over, differences, err);
 	if (rc <= 0 || s->stopped || s->jobs == 1)
 		return rc < 0 ? rc : 0;
-	rc = run_full(s, &(struct sweep_slot){.number = 3 + s->jobs}, differences, err);
+	rc = run_full(
+		s, &(struct sweep_slot){.number = 3 + s->jobs, .laid_over = laid_over}, differences, err);
 	s->alone = rc > 0;
-	if (rc == 0 && s->plain.measure.unsteady.count > known)
-		rc = find_quick(s, 3 + 2 * s->jobs, differences, err);
+	if (s->alone)
+		tell_alone(differences);
+	if (rc == 0 && unsteady->count > known)
+		rc = find_quick(s, 3 + 2 * s->jobs, laid_over, differences, err);
 	s->jobs = s->alone ? 1 : s->jobs;
 	return rc < 0 ? rc : 0;
 }
@@ -411,6 +424,16 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
 	return rc > 0 && may_be_slower(s) ? find_answer_in_lockstep(s, why, differences, err) : rc;
 }
 
+/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
+ * its deletion must be there, and what it is to make or to add must not. */
+static bool needs_all(const struct sweep *s)
+{
+	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
+
+	return reads_back || s->runs.options.recorded.released.count ||
+	       sweep_recorded_has_it(&s->runs.options.recorded);
+}
+
 int sweep_find_answer(struct sweep *s, struct err *err)
 {
 	struct buf differences;
@@ -425,8 +448,8 @@ int sweep_find_answer(struct sweep *s, struct err *err)
 			(int)differences.len, differences.ptr);
 		rc = 0;
 	}
-	if (rc == 0 && !s->stopped && !s->unsteady)
-		rc = find_pace(s, &differences, err);
+	if (rc == 0 && !s->stopped && !s->unsteady && !needs_all(s))
+		rc = find_pace(s, false, &differences, err);
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }
@@ -493,16 +516,6 @@ static bool needs_writes(const struct sweep *s)
 	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
 }
 
-/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
- * its deletion must be there, and what it is to make or to add must not. */
-static bool needs_all(const struct sweep *s)
-{
-	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
-
-	return reads_back || s->runs.options.recorded.released.count ||
-	       sweep_recorded_has_it(&s->runs.options.recorded);
-}
-
 /* No run is laid over the tape. */
 static void do_without(struct sweep *s)
 {
@@ -535,6 +548,10 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s);
 	s->all_laid_over = s->laid_over.known && all;
+	if (rc >= 0 && all && !s->stopped && !s->unsteady) {
+		buf_clear(&differences);
+		rc = find_pace(s, s->all_laid_over, &differences, err);
+	}
 	if (s->laid_over.known)
 		share_lessons(s);
 	buf_release(&differences);

@@ -58,6 +58,7 @@ static char *end_line(char *text, const struct sweep *s)
 
 	text = add_flag(text, "plain", v->tried.plain);
 	text = add_flag(text, "gc", v->gc);
+	text = add_flag(text, "rebase-time", v->rebase_time);
 	text = add_lockstep(text, s);
 	if (v->from)
 		text = add_option(text, "from", v->from);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAX 32 /* but --write, those of finalizers and the command's */
+#define ARGUMENTS_MAX 40 /* but --write, those of finalizers and the command's */
 #define FOLDERS_MAX   10000
 
 /* ---- files ---- */
@@ -197,6 +197,7 @@ static size_t add_choices(const struct sweep_options *v, const struct sweep_slot
 	n += add_value(to + n, "--probe", v->probe);
 	n += add_flag(to + n, "--kill", v->kill);
 	n += add_flag(to + n, "--gc", v->gc);
+	n += add_flag(to + n, "--rebase-time", v->rebase_time);
 	n += add_value(to + n, "--lockstep", lockstep);
 	for (size_t i = 0; i < v->writes.count; i++)
 		n += add_value(to + n, "--write", v->writes.items[i]);

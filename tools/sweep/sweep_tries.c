@@ -88,6 +88,7 @@ static void take_given(struct sweep *s)
 			.kind = SWEEP_GIVEN,
 			.resource = xstrdup(""),
 			.object = xstrdup(s->v->faults.items[i]),
+			.laid_over = s->all_laid_over,
 			.reached = true};
 }
 
