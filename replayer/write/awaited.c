@@ -409,8 +409,54 @@ char *awaited_part(const struct awaited *a, const struct collection *in, const c
 
 /* ---- programs write ---- */
 
-const char *awaited_uid(
-	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name)
+/* What controls an object; NULL: nothing does. */
+static const cJSON *controller_of(const cJSON *owners)
+{
+	const cJSON *owner;
+
+	cJSON_ArrayForEach(owner, owners)
+	{
+		if (cJSON_IsTrue(json_tree_at(owner, "controller", NULL)))
+			return owner;
+	}
+	return NULL;
+}
+
+static bool has_same(const cJSON *a, const cJSON *b, const char *member)
+{
+	return strcmp(json_tree_text(a, member), json_tree_text(b, member)) == 0;
+}
+
+/* The ownerReferences of the object as the tape made it; NULL: none. The caller frees. */
+static cJSON *owners_of(const struct awaited *a, const struct life *l)
+{
+	struct slice object, list;
+	struct err err;
+	cJSON *owners;
+
+	if (world_object(a->world, l->first_seq, &object, &err) ||
+		json_get(object, "metadata.ownerReferences", &list, NULL) <= 0 ||
+		json_tree_parse(list, &owners, NULL))
+		return NULL;
+	return owners;
+}
+
+/* Whether the tape made it for another one under the name of what controls these. */
+static bool is_of_another(const struct awaited *a, const struct life *l, const cJSON *owners)
+{
+	const cJSON *own = controller_of(owners), *theirs;
+	cJSON *list = own ? owners_of(a, l) : NULL;
+	bool is;
+
+	theirs = controller_of(list);
+	is = theirs && has_same(own, theirs, "kind") && has_same(own, theirs, "name") &&
+	     !has_same(own, theirs, "uid");
+	cJSON_Delete(list);
+	return is;
+}
+
+const char *awaited_uid(const struct awaited *a, const struct collection *in, struct slice namespace,
+	struct slice name, const cJSON *owners)
 {
 	const struct awaited_name *n = find_name(a, in->resource.id, namespace, name);
 	const struct life *late =
@@ -419,6 +465,8 @@ const char *awaited_uid(
 	for (size_t i = 0; n && i < n->count; i++) {
 		const struct life *l = &n->lives[i];
 
+		if (is_of_another(a, l, owners))
+			continue;
 		if (!l->is_made && !l->is_over)
 			return l->uid;
 		if (!l->is_made && is_to_be_deleted(n, l))
@@ -430,7 +478,7 @@ const char *awaited_uid(
 bool awaited_is_to_come(const struct awaited *a, const struct collection *in, struct slice namespace,
 	struct slice name, const char *uid)
 {
-	const char *next = awaited_uid(a, in, namespace, name);
+	const char *next = awaited_uid(a, in, namespace, name, NULL);
 
 	return next && strcmp(next, uid) == 0;
 }

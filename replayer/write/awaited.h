@@ -20,6 +20,7 @@
 #ifndef REPLAYER_AWAITED_H
 #define REPLAYER_AWAITED_H
 
+#include "replayer/json/json_tree.h"
 #include "replayer/serve/call.h"
 #include "replayer/write/write_policy.h"
 
@@ -67,9 +68,10 @@ bool awaited_keeps(
  * frees. */
 char *awaited_part(const struct awaited *a, const struct collection *in, const char *part);
 
-/* The UID for an object that a program creates; NULL: nobody awaits it. Borrowed. */
-const char *awaited_uid(
-	const struct awaited *a, const struct collection *in, struct slice namespace, struct slice name);
+/* The UID for an object that a program creates, which has these ownerReferences (NULL: none); NULL: nobody awaits it, or it
+ * belongs to another one of its owner's name than the one that is awaited. Borrowed. */
+const char *awaited_uid(const struct awaited *a, const struct collection *in, struct slice namespace,
+	struct slice name, const cJSON *owners);
 
 /* Whether that is the object that a program creates next under the name. */
 bool awaited_is_to_come(const struct awaited *a, const struct collection *in, struct slice namespace,

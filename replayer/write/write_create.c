@@ -133,6 +133,7 @@ static void wipe_metadata(cJSON *metadata)
 
 struct uid_for {
 	struct write *w;
+	const cJSON *owners;
 	char *text; /* owned */
 };
 
@@ -141,7 +142,8 @@ static int find_awaited(void *context)
 {
 	struct uid_for *u = context;
 	const struct write *w = u->w;
-	const char *uid = awaited_uid(w->call->api->awaited, w->c, w->namespace, slice_of(w->name));
+	const char *uid =
+		awaited_uid(w->call->api->awaited, w->c, w->namespace, slice_of(w->name), u->owners);
 
 	u->text = uid ? xstrdup(uid) : NULL;
 	return uid != NULL;
@@ -149,7 +151,7 @@ static int find_awaited(void *context)
 
 static void begin_uid(struct write *w, cJSON *metadata)
 {
-	struct uid_for u = {.w = w};
+	struct uid_for u = {.w = w, .owners = json_tree_at(metadata, "ownerReferences", NULL)};
 	char made[UUID_TEXT_BYTES];
 
 	w->is_awaited = w->policy == WRITE_OVERLAY && write_in_world(w, find_awaited, &u) > 0;

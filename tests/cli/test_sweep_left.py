@@ -130,6 +130,12 @@ class SweepLeftTest(unittest.TestCase):
         with open(os.path.join(self.folder, "sealed", "awaited.txt"), encoding="utf-8") as rules:
             self.assertEqual(rules.read(), "finalizer=example.com/seal\n")
 
+    def test_what_a_state_that_was_hidden_had_made_of_a_field_is_no_finding(self):
+        self.tape = test_sweep.Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+        report = self.end(self.begin("--patterns", "unobserved", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "ran"]), 0)
+        self.assertEqual((report["wrong"], report["unseen"] > 0), (0, True), report["gaps"])
+
     def test_the_tapes_times_are_the_present_if_asked(self):
         self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "recent.tape"))
         for recent, options in (("no", ()), ("yes", ("--rebase-time",))):

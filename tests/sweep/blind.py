@@ -16,6 +16,7 @@
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
+    ran       one for each pod, with whether it has seen it run (no bug)
     recent    as owner, with whether its pod is older than a day (no bug)
     applied   as owner, by server-side apply (no bug)
     phases    as owner, with the phase of the pod (no bug)
@@ -127,6 +128,16 @@ class Owner(Blind):
 class Applied(Owner):
     def create(self, name, **data):
         self.cluster.ask("PATCH", MAPS + "/" + name + "?fieldManager=small&force=true", self.body({"name": name}, data))
+
+
+class Ran(Blind):
+    def added(self, pod):
+        self.create(pod["metadata"]["name"], ran="no")
+
+    def updated(self, old, pod):
+        name = pod["metadata"]["name"]
+        if pod["status"]["phase"] == "Running":
+            self.cluster.ask("PUT", MAPS + "/" + name, self.body({"name": name}, {"ran": "yes"}))
 
 
 class Recent(Owner):
@@ -570,7 +581,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -488,6 +488,14 @@ class Awaited(Following):
         self.assertEqual(self.make()["metadata"]["uid"], "second")
         self.assertEqual(self.get(self.NEW)[1]["data"], {"k": "program", "other": "2"})
 
+    def test_one_that_is_made_for_another_owner_of_that_name_is_the_programs(self):
+        def owned(uid):
+            return {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": uid, "controller": True}]}
+        self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1", **owned("later"))))
+        self.assertNotEqual(self.make(metadata=owned("earlier"))["metadata"]["uid"], "uid-new")
+        self.assertEqual(self.send("DELETE", self.NEW)[0], 200)
+        self.assertEqual(self.make(metadata=owned("later"))["metadata"]["uid"], "uid-new")
+
     def test_one_that_is_over_on_the_tape_when_the_program_makes_it_is_the_programs(self):
         self.wait_for((CONFIGMAPS, "ADDED", self.said(201, "1")), (CONFIGMAPS, "DELETED", self.said(202, "1")))
         self.step(2)

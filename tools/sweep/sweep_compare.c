@@ -96,7 +96,7 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		bool excused = (order < 0 && text_list_has(&with->unseen, a->key)) ||
+		bool excused = (order <= 0 && text_list_has(&with->unseen, a->key)) ||
 			       (order == 0 && text_list_has(&with->exchanged, b->key));
 		struct content_difference d = {0};
 		bool differs = !excused && (order || sweep_content_differs(m, a, b, &d));

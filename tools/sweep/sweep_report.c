@@ -376,7 +376,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 			cut);
 	if (unseen)
 		fprintf(to,
-			"%zu hid something that nothing showed afterwards: only what answers to that is missing\n",
+			"%zu hid something that nothing showed afterwards: only what answers to that is missing or differs\n",
 			unseen);
 	if (exchanged)
 		fprintf(to, "%zu made it give out the same values to other objects, as others came first\n",

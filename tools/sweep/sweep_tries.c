@@ -222,25 +222,37 @@ static void choose_settle(const struct sweep *s, const struct sweep_ground *grou
 		try->settle_ns = ns;
 }
 
+/* The run that tells which event each write is the answer to; NULL if there is none on that ground. The caller frees. */
+static char *exact_run(const struct sweep *s, const struct sweep_slot *first)
+{
+	if (s->runs.options.lockstep_ns)
+		return sweep_run_file(&s->runs, first, "run");
+	return s->paced.number && s->paced.laid_over == first->laid_over
+		       ? sweep_run_file(&s->runs, &s->paced, "run")
+		       : NULL;
+}
+
 int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err)
 {
 	const struct sweep_slot *slot = &s->runs.slot[at];
 	const struct sweep_slot first = {.number = 1, .laid_over = slot->laid_over};
 	const struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
-	char *run, *without;
+	char *run, *without, *exact;
 	int rc = sweep_run_read(&s->runs, at, ret, err);
 
 	if (rc)
 		return rc;
 	run = sweep_run_file(&s->runs, slot, "run");
 	without = sweep_run_file(&s->runs, &first, "run");
+	exact = exact_run(s, &first);
 	rc = sweep_unseen_find(
-		s->runs.options.tape, run, ground, sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
+		s->runs.options.tape, run, exact, ground, sweep_slot_lockstep(&s->runs, slot) / 2, ret, err);
 	if (rc == 0)
 		rc = sweep_exchange_find(s->runs.options.tape, without, run, ground, ret, err);
 	/* Who asks for this pattern wants to know of it. */
 	if (rc == 0 && !s->v->patterns)
 		rc = sweep_absent_find(s->runs.options.tape, run, slot->of->position, ground, ret, err);
+	free(exact);
 	free(without);
 	free(run);
 	if (rc)

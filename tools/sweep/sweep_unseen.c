@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/sql/session.h"
+#include "tools/sweep/sweep_content.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -51,67 +52,178 @@ static int on_seen(void *context, const struct sql_value *v, size_t count, struc
 	return 0;
 }
 
+/* Whether anything could be seen of that event. `text` is what answers to it. */
 static int was_seen(
-	struct sql_session *s, const struct sweep_effect *e, int64_t pace_ns, bool *ret, struct err *err)
+	struct sql_session *s, uint64_t seq, const char *text, int64_t pace_ns, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_seen, .context = ret};
-	char *text = xasprintf("%s %s", e->key, e->content);
 	char *sql = sqlite3_mprintf(
-		seen_sql, (unsigned long long)e->made_seq, text, (long long)pace_ns, (long long)pace_ns);
+		seen_sql, (unsigned long long)seq, text, (long long)pace_ns, (long long)pace_ns);
 	int rc;
 
 	*ret = true;
 	rc = sql ? sql_session_run(s, slice_of(sql), &sink, err) : err_set(err, ERR_FAILED, "out of memory");
 	sqlite3_free(sql);
+	return rc;
+}
+
+/* ---- fields ---- */
+
+/* The event that was answered by the write which gave a field of that object the value of its end: no later write changed
+ * it, nor what it is a part of, nor a part of it. 0: the state at the start was. */
+static const char given_sql[] =
+	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
+	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', '',"
+	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"
+	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w),"
+	" field AS (SELECT %Q AS name),"
+	" given AS (SELECT max(write), seq FROM steps, field WHERE before IS NULL OR EXISTS (SELECT 1 FROM"
+	"  (SELECT json_extract(d.value, '$.field') AS of FROM json_each(jdiff(before, object)) AS d)"
+	"  WHERE (substr(name, 1, length(of)) = of AND substr(name, length(of) + 1, 1) IN ('', '.', '['))"
+	"   OR (substr(of, 1, length(name)) = name AND substr(of, length(name) + 1, 1) IN ('', '.', '['))))"
+	" SELECT coalesce(seq, 0) * (coalesce(seq, 0) > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')) FROM given";
+
+/* The fields of one object that differ. */
+struct fields {
+	struct sql_session *run, *exact;
+	const char *key;
+	int64_t pace_ns;
+	bool seen; /* of what one of them answers to */
+	int rc;
+	struct err *err;
+};
+
+static int on_seq(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	*(uint64_t *)context = (uint64_t)v[0].integer;
+	return 0;
+}
+
+static int find_given(const struct fields *f, const struct json_change *d, uint64_t *ret)
+{
+	const struct sql_sink sink = {.row = on_seq, .context = ret};
+	char *name = slice_dup(d->field), *sql = sqlite3_mprintf(given_sql, f->key, name);
+	int rc = sql ? sql_session_run(f->exact, slice_of(sql), &sink, f->err)
+		     : err_set(f->err, ERR_FAILED, "out of memory");
+
+	sqlite3_free(sql);
+	free(name);
+	return rc;
+}
+
+/* Stops at the first whose cause was to be seen. */
+static bool look_at_field(void *context, const struct json_change *d)
+{
+	struct fields *f = context;
+	uint64_t seq = 0;
+	char *text =
+		xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
+
+	f->rc = find_given(f, d, &seq);
+	f->seen = !seq;
+	if (f->rc == 0 && seq)
+		f->rc = was_seen(f->run, seq, text, f->pace_ns, &f->seen, f->err);
+	free(text);
+	return f->rc || f->seen;
+}
+
+/* ---- all of it ---- */
+
+/* What was looked into: the run, and the ground's in lock-step. */
+struct unseen {
+	struct sql_session *run, *exact; /* exact: NULL if there is none */
+	const struct sweep_ground *ground;
+	int64_t pace_ns;
+};
+
+static int is_unseen(const struct unseen *u, const struct sweep_effect *without,
+	const struct sweep_effect *with, bool *ret, struct err *err)
+{
+	const struct sweep_effect *const sides[2] = {without, with};
+	struct fields f = {
+		.run = u->run, .exact = u->exact, .key = without->key, .pace_ns = u->pace_ns, .err = err};
+	bool seen, differs;
+	char *text;
+	int rc;
+
+	*ret = false;
+	if (with) {
+		f.seen = true;
+		differs = u->exact && sweep_content_each(&u->ground->measure, sides, look_at_field, &f);
+		*ret = u->exact && !differs && !f.seen;
+		return f.rc;
+	}
+	if (!without->made_seq)
+		return 0;
+	text = xasprintf("%s %s", without->key, without->content);
+	rc = was_seen(u->run, without->made_seq, text, u->pace_ns, &seen, err);
+	*ret = rc == 0 && !seen;
 	free(text);
 	return rc;
 }
 
-static bool lacks(const struct sweep_answer *a, const char *key)
+static const struct sweep_effect *find_in(const struct sweep_answer *a, const char *key)
 {
-	return !sweep_effect_find(a->effects, a->effect_count, key);
+	return sweep_effect_find(a->effects, a->effect_count, key);
 }
 
-static bool lacks_any(const struct sweep_ground *ground, const struct sweep_answer *answer)
+/* Whether the effect is there, and the same. */
+static bool is_same(const struct sweep_answer *a, const struct sweep_effect *e)
 {
-	for (size_t i = 0; i < ground->answer.effect_count; i++) {
-		if (lacks(answer, ground->answer.effects[i].key))
-			return true;
-	}
-	return false;
+	const struct sweep_effect *other = find_in(a, e->key);
+
+	return other && strcmp(other->content, e->content) == 0;
 }
 
-static int find_all(struct sql_session *s, const struct sweep_ground *ground, int64_t pace_ns,
-	struct sweep_answer *answer, struct err *err)
+static bool is_all_same(const struct sweep_ground *ground, const struct sweep_answer *answer)
+{
+	size_t i = 0;
+
+	while (i < ground->answer.effect_count && is_same(answer, &ground->answer.effects[i]))
+		i++;
+	return i == ground->answer.effect_count;
+}
+
+static int find_all(const struct unseen *u, struct sweep_answer *answer, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < ground->answer.effect_count && rc == 0; i++) {
-		const struct sweep_effect *e = &ground->answer.effects[i];
-		bool seen;
+	for (size_t i = 0; i < u->ground->answer.effect_count && rc == 0; i++) {
+		const struct sweep_effect *e = &u->ground->answer.effects[i];
+		bool unseen;
 
-		if (!e->made_seq || !lacks(answer, e->key))
+		if (is_same(answer, e))
 			continue;
-		rc = was_seen(s, e, pace_ns, &seen, err);
-		if (rc == 0 && !seen)
+		rc = is_unseen(u, e, find_in(answer, e->key), &unseen, err);
+		if (rc == 0 && unseen)
 			text_list_add(&answer->unseen, e->key);
 	}
 	return rc;
 }
 
-int sweep_unseen_find(const char *tape, const char *run, const struct sweep_ground *ground, int64_t pace_ns,
-	struct sweep_answer *answer, struct err *err)
+static int open_run(const char *tape, const char *run, struct sql_session **ret, struct err *err)
 {
-	struct sql_session *s = NULL;
+	int rc = sql_session_open(tape, ret, err);
+
+	return rc ? rc : sql_session_add_run(*ret, run, err);
+}
+
+int sweep_unseen_find(const char *tape, const char *run, const char *exact, const struct sweep_ground *ground,
+	int64_t pace_ns, struct sweep_answer *answer, struct err *err)
+{
+	struct unseen u = {.ground = ground, .pace_ns = pace_ns};
 	int rc;
 
-	if (!ground->is_exact || !lacks_any(ground, answer))
+	if (!ground->is_exact || is_all_same(ground, answer))
 		return 0;
-	rc = sql_session_open(tape, &s, err);
+	rc = open_run(tape, run, &u.run, err);
+	if (rc == 0 && exact)
+		rc = open_run(tape, exact, &u.exact, err);
 	if (rc == 0)
-		rc = sql_session_add_run(s, run, err);
-	if (rc == 0)
-		rc = find_all(s, ground, pace_ns, answer, err);
-	sql_session_close(s);
+		rc = find_all(&u, answer, err);
+	sql_session_close(u.exact);
+	sql_session_close(u.run);
 	return rc;
 }
