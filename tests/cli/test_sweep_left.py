@@ -63,6 +63,21 @@ class Brief(test_sweep.Story):
         self.next(NODES, "MODIFIED", self.node("node-1"))
 
 
+class Begun(Brief):
+    """Recorded while `owner` ran, as far as the beginning of that pod's ConfigMap."""
+
+    def listed(self, stream, rv, things):
+        if stream == PODS:
+            super().listed(CONFIGMAPS, rv, [])
+        return super().listed(stream, rv, things)
+
+    def next(self, stream, kind, thing):
+        super().next(stream, kind, thing)
+        if kind == "ADDED" and thing["metadata"]["name"] == "late-0":
+            self.rv += 1
+            super().next(CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "late-0", self.rv, uid="of-late-0", data={"uid": "late-0-life-0"}))
+
+
 class Vacated(test_sweep.Story):
     """Somebody's ConfigMap goes, and then a pod of its name comes, and goes."""
 
@@ -157,6 +172,12 @@ class SweepLeftTest(unittest.TestCase):
         self.tape = Brief(["web-0"]).write(os.path.join(self.folder, "brief.tape"))
         report = self.end(self.begin("--patterns", "unobserved", "--at", "changes,every:1", "--settle", "1s", "--lockstep", "100ms", command=[sys.executable, test_sweep_patterns.BLIND, "mended", "marked"]), 0)
         self.assertEqual((report["wrong"], report["unseen"] > 0), (0, True), report["gaps"])
+
+    def test_that_it_has_not_deleted_what_it_has_not_made_is_no_finding(self):
+        self.tape = Begun(["web-0"]).write(os.path.join(self.folder, "begun.tape"))
+        report = self.end(self.begin("--patterns", "unobserved", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "owner"]), 0)
+        self.assertEqual((report["wrong"], report["fine"] > 0), (0, True), report["gaps"])
 
     def test_finds_what_the_tape_deletes_and_the_program_holds_for_ever(self):
         report = self.try_both("holder", "unobserved", "--at", "downtimes", story=test_sweep_patterns.Held)

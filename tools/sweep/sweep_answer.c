@@ -27,8 +27,7 @@
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
  * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
- * hold it is left until the last of them is taken; the collector's own do not count, which takes them. That something
- * was deleted is told of what others had made: what the program had made is then as if it had never been. */
+ * hold it is left until the last of them is taken; the collector's own do not count, which takes them. */
 #define IS_HELD                                                                                              \
 	"EXISTS (SELECT 1 FROM json_each(iif(json_valid(object), object, '{}'), '$.metadata.finalizers')"    \
 	" WHERE value NOT IN ('orphan', 'foregroundDeletion'))"
@@ -51,12 +50,13 @@ static const char left_sql[] =
 	"  coalesce(nullif(uid, ''), iif(json_valid(object), json_extract(object, '$.details.uid'), NULL)) AS uid,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
 	"   '') AS prefix, policy = 'overlay' AND verb = 'delete' AND json_valid(object) AND " IS_HELD
-	" AS is_held, status = 201 AND policy = 'overlay' AND coalesce(subresource, '') = '' AS is_made"
+	" AS is_held, status = 201 AND policy = 'overlay' AS is_made"
 	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 	"  AND resource NOT IN ('leases', 'events')),"
 	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, seq, policy, uid FROM w"
 	"  WHERE verb = 'delete' AND part = '' AND NOT is_held GROUP BY 1, 2, 3, 4),"
-	" made AS MATERIALIZED (SELECT DISTINCT apigroup, resource, namespace, name FROM w WHERE is_made),"
+	" made AS MATERIALIZED (SELECT apigroup, resource, namespace, name FROM w WHERE part = '' GROUP BY 1, 2, 3, 4"
+	"  HAVING min(iif(is_made, write, NULL)) < coalesce(min(iif(verb = 'delete', write, NULL)), 1 << 62)),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
 	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(seq) OVER (PARTITION BY apigroup, resource, namespace,"
@@ -70,8 +70,12 @@ static const char left_sql[] =
 	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
 	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"   AND uid NOT IN (SELECT uid FROM there)"
-	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
-	" effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
+	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid)";
+
+/* What is kept, and what is deleted. That something was deleted is told of what others had made: what the program had made
+ * is then as if it had never been, unless it had deleted another one of that name before. */
+static const char effects_sql[] =
+	", effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix, NULL AS uid FROM left AS l"
 	"   WHERE policy <> 'overlay'"
@@ -467,7 +471,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	const struct sql_sink facts = {.row = on_facts, .context = r};
 	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
-	char *effects_sql = xasprintf("%s%s%s%s", there_sql, left_sql, last_sql, told_sql);
+	char *sql = xasprintf("%s%s%s%s%s", there_sql, left_sql, effects_sql, last_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)
@@ -475,8 +479,8 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(given_sql), &given, err);
 	if (rc == 0)
-		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
-	free(effects_sql);
+		rc = sql_session_run(s, slice_of(sql), &effects, err);
+	free(sql);
 	if (rc == 0)
 		rc = sweep_counts_read(s, r->ignored, &r->to->counts, err);
 	return rc;
