@@ -56,5 +56,27 @@ START_TEST(sweep_causes__are_a_panic_whatever_follows_from_it)
 }
 END_TEST
 
+START_TEST(sweep_causes__have_the_example_that_tells_most)
+{
+	struct sweep_position places[] = {{.seq = 1}, {.seq = 2}};
+	struct sweep_try tries[] = {
+		{.position = &places[0],
+			.verdict = SWEEP_WRONG,
+			.differences = (char *)"jobs x is left with other content: status.pods is 1 (2)\n"},
+		{.position = &places[1],
+			.verdict = SWEEP_WRONG,
+			.differences =
+				(char *)"jobs x is left with other content: status.conditions[Ready].status is 1 (2)\n"}};
+	struct sweep_report r = {.tries = tries, .count = 2};
+	struct sweep_causes found;
+
+	sweep_causes_find(&r, &found);
+	ck_assert_uint_eq(found.count, 1);
+	ck_assert_str_eq(found.items[0].key, "jobs is left with another status");
+	ck_assert_ptr_eq(found.items[0].example, &tries[1]);
+	sweep_causes_release(&found);
+}
+END_TEST
+
 UNIT_MAIN("sweep_causes", sweep_causes__are_what_differs_whatever_object_it_is,
-	sweep_causes__are_a_panic_whatever_follows_from_it)
+	sweep_causes__are_a_panic_whatever_follows_from_it, sweep_causes__have_the_example_that_tells_most)

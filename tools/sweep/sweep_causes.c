@@ -132,9 +132,17 @@ bool sweep_share_cause(const char *differences, const char *others)
 	return share;
 }
 
-/* Fewer events, an earlier pattern, an earlier place. */
+/* What a condition says is meant for people. */
+static bool tells_condition(const struct sweep_try *t)
+{
+	return strstr(t->differences, SWEEP_OTHER_CONTENT ": status.conditions[") != NULL;
+}
+
+/* A telling one, an earlier pattern, fewer events, an earlier place. */
 static bool is_simpler(const struct sweep_try *a, const struct sweep_try *b)
 {
+	if (tells_condition(a) != tells_condition(b))
+		return tells_condition(a);
 	if (a->position->pattern != b->position->pattern)
 		return a->position->pattern < b->position->pattern;
 	if (a->position->hidden != b->position->hidden)
