@@ -779,7 +779,7 @@ def features(w):
         return {"rules": [{"name": vendor, "labels": {label: "true"},
             "matchFeatures": [{"feature": "cpu.model", "matchExpressions": {"vendor": {"op": "In", "value": [vendor]}}}]}]}
 
-    node(w, "n2")
+    annotated_node(w, "n2")
     first = feature("n1", "n1", vendor="one", avx="true")
     second = feature("n2", "n2", vendor="two")
     one, two = (w.add("NodeFeatureRule", vendor, spec=rules(vendor, f"is-{vendor}")) for vendor in ("one", "two"))
@@ -790,10 +790,15 @@ def features(w):
     feature("n2", "n2", vendor="two", kernel="6.6")
     w.add("NodeFeatureRule", "two", spec=rules("two", "vendor-two"))
     w.delete(one)
+    w.delete(first)
+
+
+def annotated_node(w, name):
+    w.change(node(w, name), metadata={"annotations": {"node.alpha.kubernetes.io/ttl": "0"}})  # as any node has some
 
 
 def own_node(w):
-    node(w, "n1")
+    annotated_node(w, "n1")
 
 
 def rays(w):
