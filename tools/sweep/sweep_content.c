@@ -134,6 +134,17 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
+/* What is null is not there: Go's types print an empty time as null, others leave it out. */
+static bool is_nothing(struct slice value)
+{
+	return !value.len || slice_is(value, "null");
+}
+
+static bool are_nothing(const struct json_change *d)
+{
+	return is_nothing(d->old_value) && is_nothing(d->new_value);
+}
+
 /* A revision counts the states that the program has seen. */
 static bool is_lower_revision(const struct json_change *d)
 {
@@ -180,7 +191,7 @@ bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect
 		for (size_t i = 0; i < json_diff_count(p.between) && !stops; i++) {
 			struct json_change d = json_diff_at(p.between, i);
 
-			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) &&
+			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) && !are_nothing(&d) &&
 				!tells_of_past(sides[0]->resource, &d) &&
 				(has_changed(&p, 0, d.field, d.old_value) ||
 					has_changed(&p, 1, d.field, d.new_value)))

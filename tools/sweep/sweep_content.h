@@ -3,8 +3,8 @@
  *
  * Of an object of the tape only those fields count that one of the two programs changed: the rest is the version that it
  * happened to write over. What one has changed and the other has found changed is the same. Fields that differ from run
- * to run by themselves do not count, nor does what only tells how many states the program has seen: a lower revision in an
- * annotation, and a condition of the status that is absent where it was False.
+ * to run by themselves do not count, nor does null where the other has nothing, nor what only tells how many states the
+ * program has seen: a lower revision in an annotation, and a condition of the status that is absent where it was False.
  */
 #ifndef TOOLS_SWEEP_CONTENT_H
 #define TOOLS_SWEEP_CONTENT_H
