@@ -111,7 +111,8 @@ static const struct option_row options[] = {
 		"the tape takes this finalizer away also from what a program wrote it to: others do that"},
 	{OPTION_LIST, 0, "await", offsetof(struct values, await), "RULE",
 		"leave to a program what it did in the recording: make or delete [create,delete=|delete=]RESOURCE[.GROUP]"
-		"[/[NAMESPACE/]NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, bind update=pods/binding:SCHEDULER, or add finalizer=NAME; "
+		"[/[NAMESPACE/]NAME], write update=RESOURCE[.GROUP][/SUBRESOURCE]:MANAGER, bind "
+		"update=pods/binding:SCHEDULER, or add finalizer=NAME; "
 		"@FILE: rules, one on each line"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"the most memory for objects that clients write; 256M unless given, 0: any amount"},

@@ -465,11 +465,11 @@ const char *awaited_uid(const struct awaited *a, const struct collection *in, st
 	for (size_t i = 0; n && i < n->count; i++) {
 		const struct life *l = &n->lives[i];
 
-		if (is_of_another(a, l, owners))
+		if (l->is_made || is_of_another(a, l, owners))
 			continue;
-		if (!l->is_made && !l->is_over)
+		if (!l->is_over)
 			return l->uid;
-		if (!l->is_made && is_to_be_deleted(n, l))
+		if (is_to_be_deleted(n, l))
 			late = l;
 	}
 	return late ? late->uid : NULL;

@@ -7,11 +7,11 @@ import shutil
 import subprocess
 from typing import NamedTuple
 
+from worlds import CLUSTER_WIDE
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KUBETAPE = os.environ.get("KUBETAPE", os.path.join(ROOT, "build", "kubetape"))
 BUNDLED = os.path.join(ROOT, "tests", "tapes", "rolling-update.tape")
-
-CLUSTER_WIDE = ("NodeFeatureRule",)  # of the custom resources of stories
 
 
 class Story(NamedTuple):

@@ -880,4 +880,4 @@ def flinks(w):
     w.add("FlinkDeployment", "desk", metadata=held, spec=spec())
 
 
-BEFORE = {features: own_node}  # what is there when the recording of a world begins
+BEFORE = {features: own_node}  # makes what a world has before it is recorded

@@ -15,8 +15,8 @@ static const char explained_sql[] =
 	"WITH frozen AS (SELECT value AS name, %llu AS as_of FROM json_each(%Q)"
 	"  UNION ALL SELECT value, %llu FROM json_each(%Q)),"
 	" deletions AS (SELECT write, seq, name || ' ' || coalesce((SELECT coalesce(c.object, c.body) FROM writes AS c"
-	"   WHERE (c.verb = 'create' OR c.status = 201) AND c.apigroup = d.apigroup AND c.resource = d.resource AND c.namespace IS d.namespace"
-	"   AND c.name = d.name AND c.write < d.write ORDER BY c.write DESC LIMIT 1), '') AS text FROM writes AS d"
+	"   WHERE (c.verb = 'create' OR c.status = 201) AND c.apigroup = d.apigroup AND c.resource = d.resource"
+	"   AND c.namespace IS d.namespace AND c.name = d.name AND c.write < d.write ORDER BY c.write DESC LIMIT 1), '') AS text FROM writes AS d"
 	"  WHERE verb = 'delete' AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND " RESOURCE(
 		"d") "   || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
 		     "  AND time_ns >= coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 0)),"

@@ -72,8 +72,8 @@ static const char left_sql[] =
 	"   AND uid NOT IN (SELECT uid FROM there)"
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid)";
 
-/* What is kept, and what is deleted. That something was deleted is told of what others had made: what the program had made
- * is then as if it had never been, unless it had deleted another one of that name before. */
+/* What is kept, and what is deleted. The deletion of an object that the program had made itself is not told: the object is
+ * as if it had never been, unless the program had deleted another one of that name before. */
 static const char effects_sql[] =
 	", effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"

@@ -132,7 +132,7 @@ bool sweep_share_cause(const char *differences, const char *others)
 	return share;
 }
 
-/* What a condition says is meant for people. */
+/* Conditions are written for people. */
 static bool tells_condition(const struct sweep_try *t)
 {
 	return strstr(t->differences, SWEEP_OTHER_CONTENT ": status.conditions[") != NULL;

@@ -134,7 +134,7 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
-/* What is null is not there: Go's types print an empty time as null, others leave it out. */
+/* Null counts as absent: Go's types print an empty time as null, others leave it out. */
 static bool is_nothing(struct slice value)
 {
 	return !value.len || slice_is(value, "null");

@@ -11,7 +11,7 @@
 #define REPLACED_NS "1000000000"
 
 /* The run's `left` lists what is there at the end. What the program made, and neither is in that list nor was deleted by
- * the program, others have deleted. What is applied where nothing was is a creation as well: it is answered 201. */
+ * the program, others have deleted. An apply that creates an object is answered 201, too. */
 static const char counts_sql[] =
 	"WITH w AS (SELECT write, time_ns, iif(status = 201, 'create', verb) AS verb,"
 	"  resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"

@@ -431,7 +431,7 @@ static bool needs_all(const struct sweep *s)
 	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
 
 	return reads_back || s->runs.options.recorded.released.count ||
-	       sweep_recorded_has_it(&s->runs.options.recorded);
+	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
 int sweep_find_answer(struct sweep *s, struct err *err)

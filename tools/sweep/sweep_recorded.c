@@ -198,7 +198,7 @@ static int write_awaited(const struct sweep_recorded *r, struct err *err)
 	return rc;
 }
 
-bool sweep_recorded_has_it(const struct sweep_recorded *r)
+bool sweep_recorded_program_ran(const struct sweep_recorded *r)
 {
 	return r->made.count || r->ended.count || r->finalizers.count || r->added.count ||
 	       r->schedulers.count;
@@ -214,7 +214,7 @@ int sweep_recorded_await(
 	grows |= add_all(&r->ended, &other->ended);
 	grows |= add_all(&r->schedulers, &other->schedulers);
 	grows |= add_all(&r->added, &other->added);
-	if (sweep_recorded_has_it(r))
+	if (sweep_recorded_program_ran(r))
 		grows |= add_all(&r->ways, &other->ways);
 	if (!grows)
 		return 0;

@@ -36,7 +36,7 @@ int sweep_recorded_await(struct sweep_recorded *r, const struct sweep_recorded *
 	struct err *err) MUST_CHECK;
 
 /* Whether the program ran when the tape was recorded. */
-bool sweep_recorded_has_it(const struct sweep_recorded *r);
+bool sweep_recorded_program_ran(const struct sweep_recorded *r);
 
 /* All of it. */
 size_t sweep_recorded_count(const struct sweep_recorded *r);

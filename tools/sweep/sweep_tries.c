@@ -222,7 +222,7 @@ static void choose_settle(const struct sweep *s, const struct sweep_ground *grou
 		try->settle_ns = ns;
 }
 
-/* The run that tells which event each write is the answer to; NULL if there is none on that ground. The caller frees. */
+/* The run that tells which event each write is the answer to; NULL if that ground has none. The caller frees. */
 static char *exact_run(const struct sweep *s, const struct sweep_slot *first)
 {
 	if (s->runs.options.lockstep_ns)

@@ -133,35 +133,39 @@ static bool look_at_field(void *context, const struct json_change *d)
 
 /* What was looked into: the run, and the ground's in lock-step. */
 struct unseen {
-	struct sql_session *run, *exact; /* exact: NULL if there is none */
+	struct sql_session *run, *exact; /* exact: NULL if the ground has none */
 	const struct sweep_ground *ground;
 	int64_t pace_ns;
 };
 
-static int is_unseen(const struct unseen *u, const struct sweep_effect *without,
-	const struct sweep_effect *with, bool *ret, struct err *err)
+/* A thing that only the ground has. */
+static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e, bool *ret, struct err *err)
 {
-	const struct sweep_effect *const sides[2] = {without, with};
-	struct fields f = {
-		.run = u->run, .exact = u->exact, .key = without->key, .pace_ns = u->pace_ns, .err = err};
-	bool seen, differs;
-	char *text;
-	int rc;
+	char *text = xasprintf("%s %s", e->key, e->content);
+	bool seen = true;
+	int rc = e->made_seq ? was_seen(u->run, e->made_seq, text, u->pace_ns, &seen, err) : 0;
 
-	*ret = false;
-	if (with) {
-		f.seen = true;
-		differs = u->exact && sweep_content_each(&u->ground->measure, sides, look_at_field, &f);
-		*ret = u->exact && !differs && !f.seen;
-		return f.rc;
-	}
-	if (!without->made_seq)
-		return 0;
-	text = xasprintf("%s %s", without->key, without->content);
-	rc = was_seen(u->run, without->made_seq, text, u->pace_ns, &seen, err);
 	*ret = rc == 0 && !seen;
 	free(text);
 	return rc;
+}
+
+/* All that differs in one that both have. */
+static int are_fields_unseen(const struct unseen *u, const struct sweep_effect *without,
+	const struct sweep_effect *with, bool *ret, struct err *err)
+{
+	const struct sweep_effect *const sides[2] = {without, with};
+	struct fields f = {.run = u->run,
+		.exact = u->exact,
+		.key = without->key,
+		.pace_ns = u->pace_ns,
+		.seen = true,
+		.err = err};
+
+	if (u->exact)
+		(void)sweep_content_each(&u->ground->measure, sides, look_at_field, &f);
+	*ret = f.rc == 0 && !f.seen;
+	return f.rc;
 }
 
 static const struct sweep_effect *find_in(const struct sweep_answer *a, const char *key)
@@ -191,12 +195,12 @@ static int find_all(const struct unseen *u, struct sweep_answer *answer, struct 
 	int rc = 0;
 
 	for (size_t i = 0; i < u->ground->answer.effect_count && rc == 0; i++) {
-		const struct sweep_effect *e = &u->ground->answer.effects[i];
+		const struct sweep_effect *e = &u->ground->answer.effects[i], *with = find_in(answer, e->key);
 		bool unseen;
 
 		if (is_same(answer, e))
 			continue;
-		rc = is_unseen(u, e, find_in(answer, e->key), &unseen, err);
+		rc = with ? are_fields_unseen(u, e, with, &unseen, err) : is_thing_unseen(u, e, &unseen, err);
 		if (rc == 0 && unseen)
 			text_list_add(&answer->unseen, e->key);
 	}
