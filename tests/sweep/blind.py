@@ -376,11 +376,16 @@ class Leaver(Blind):
 
 
 class Caches(Owner):
-    """Looks up whose a ConfigMap is in its cache, which may be as old as that of the pods."""
+    """Looks up whose a ConfigMap is in its cache, which may be as old as that of the pods; its own writes are there at once."""
 
     def __init__(self, buggy):
         super().__init__(buggy)
         self.maps = Informer(self.cluster, MAPS, nothing, nothing, nothing, "resourceVersion=0")
+
+    def create(self, name, **data):
+        status, made = self.cluster.ask("POST", MAPS, self.body({"name": name}, data))
+        if status == 201:
+            self.maps.cache["default/" + name] = made
 
     def end(self, name, uid):
         thing = self.maps.cache.get("default/" + name)
