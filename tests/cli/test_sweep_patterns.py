@@ -92,6 +92,19 @@ class Growing(test_sweep.Story):
         self.next(test_sweep.PODS, "ADDED", self.pod("late-0", 0, "Running", "node-1"))
 
 
+class Watched(test_sweep.Story):
+    """Pods that begin to run, one after the other; the node of each changes afterwards, and all are left."""
+
+    def __init__(self, names):
+        test_sweep.Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Pending", "node-" + name) for name in names])
+        self.listed(test_sweep.NODES, self.rv, [self.node("node-" + name) for name in names])
+        for name in names:
+            self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, "Running", "node-" + name))
+            self.next(test_sweep.NODES, "MODIFIED", self.node("node-" + name))
+
+
 class Held(test_sweep.Story):
     """A finalizer holds each pod, also while it is to go."""
 
@@ -413,6 +426,13 @@ class SweepPatternsTest(unittest.TestCase):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         report = self.end(self.begin("--patterns", "restart", "--lockstep", "50ms", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "marked"]), 0)
         self.assertIn("update pods", {gap["write"] for gap in report["gaps"]})
+
+    def test_finds_that_what_the_program_writes_to_an_object_is_taken_for_all_that_changed_there(self):
+        report = self.try_both("noticed", "unobserved", "--at", "overwrites", "--lockstep", "50ms", story=Watched)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["what"]), ("overwrite", "status.phase Running, then written in answer to nodes"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 
     def test_finds_that_own_writes_are_counted_by_what_a_watch_says(self):
         report = self.try_both("count", "echo", "--speed", "4")

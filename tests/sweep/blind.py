@@ -32,6 +32,7 @@
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     renewed   one for each pod, made anew for its next life; the buggy one looks at those whose creation its watch shows (unobserved, its own)
+    noticed   the phase of each pod, and on the pod what its node was last; the buggy one takes what it has written for all that is new (an overwrite)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -570,6 +571,33 @@ class Renewed(Blind):
         super().start()
 
 
+class Noticed(Phases):
+    """Writes to a pod when its node changes."""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.written = {}
+        self.nodes = Informer(self.cluster, "/api/v1/nodes", nothing, self.notice, nothing)
+
+    def notice(self, _, node):
+        for pod in self.pods.cache.values():
+            meta = pod["metadata"]
+            if pod["spec"]["nodeName"] == node["metadata"]["name"] and "deletionTimestamp" not in meta:
+                noticed = {"metadata": {"name": meta["name"], "annotations": {"node": node["metadata"]["resourceVersion"]}}}
+                path = "/api/v1/namespaces/default/pods/" + meta["name"] + "?fieldManager=small&force=true"
+                status, pod = self.cluster.ask("PATCH", path, {"apiVersion": "v1", "kind": "Pod", **noticed})
+                self.written[meta["name"]] = pod["metadata"].get("resourceVersion") if status == 200 else None
+
+    def updated(self, old, pod):
+        if not self.buggy or self.written.get(pod["metadata"]["name"]) != pod["metadata"]["resourceVersion"]:
+            super().updated(old, pod)
+
+    def start(self):
+        super().start()
+        self.pods.synced.wait()
+        self.nodes.start()
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -586,7 +614,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "noticed": Noticed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -83,6 +83,7 @@ enum sweep_kind {
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
 	SWEEP_OWN,         /* a write by which it deletes, while its watches of that resource are away */
+	SWEEP_OVERWRITE,   /* from a change of an object to a write to it, in answer to another resource */
 	SWEEP_ENDING,      /* the last event of what it asks for has come */
 	SWEEP_ALWAYS,      /* the whole of the tape */
 	SWEEP_GIVEN,       /* a fault file of the user's */
@@ -104,7 +105,7 @@ struct sweep_position {
 	uint64_t late_writes; /* of SWEEP_ECHO: the number of the program's writes there without faults */
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t until_seq;   /* of a stretch: its last event, of whatever resource */
+	uint64_t until_seq;   /* of a stretch or an overwrite: its last event, of whatever resource */
 	char *resource;       /* as fault files name it */
 	char *object;         /* "shop/web-0"; NULL for a stretch */
 	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */

@@ -48,6 +48,12 @@ struct sweep {
 
 /* ---- sweep_ground.c: without faults ---- */
 
+/* Whether gaps are tried at what the program writes. */
+static inline bool sweep_looks_at_writes(const struct sweep_search *s)
+{
+	return s->kinds[SWEEP_OWN] || s->kinds[SWEEP_OVERWRITE];
+}
+
 static inline struct sweep_ground *sweep_ground_of(struct sweep *s, bool laid_over)
 {
 	return laid_over ? &s->laid_over : &s->plain;

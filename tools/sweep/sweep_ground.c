@@ -572,7 +572,7 @@ int sweep_find_causes(struct sweep *s, struct err *err)
 	if (is_there && is_short(s))
 		return 0;
 	s->paced = (struct sweep_slot){0};
-	if (!(s->patterns & OF_WRITES) || !is_short(s))
+	if (!(s->patterns & OF_WRITES || sweep_looks_at_writes(&s->search)) || !is_short(s))
 		return 0;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = run_without(s, &slot, &differences, err);

@@ -24,6 +24,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
 	[SWEEP_OWN] = "own",
+	[SWEEP_OVERWRITE] = "overwrite",
 	[SWEEP_ENDING] = "ending",
 	[SWEEP_ALWAYS] = "always",
 	[SWEEP_GIVEN] = "given",
@@ -62,6 +63,8 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 		s->kinds[SWEEP_SELECTION] = true;
 	else if (strcmp(word, "own") == 0)
 		s->kinds[SWEEP_OWN] = true;
+	else if (strcmp(word, "overwrites") == 0)
+		s->kinds[SWEEP_OVERWRITE] = true;
 	else if (strcmp(word, "downtimes") == 0)
 		s->kinds[SWEEP_DOWNTIME] = true;
 	else if (strcmp(word, "every") == 0)
@@ -71,7 +74,7 @@ static int read_word(char *word, struct sweep_search *s, struct err *err)
 	else if (strcmp(word, "none") != 0)
 		return err_set(err, ERR_USAGE,
 			"bad place '%.100s': expected deletions, recreations, replacements, terminations, changes, "
-			"selections, own, downtimes, every, every:N or none",
+			"selections, own, overwrites, downtimes, every, every:N or none",
 			word);
 	return 0;
 }
@@ -246,16 +249,15 @@ static int64_t time_between(const struct sweep_rows *rows, size_t first, size_t 
 				 : rows->items[end - 1].time_ns - first_ns + NS_PER_S;
 }
 
-/* The gap lasts until what the others do in that stretch is over as well, so that they are seen while this
- * resource is not. */
-static struct sweep_position *add_stretch(const struct sweep_finding *f, size_t first, size_t end)
+struct sweep_position *sweep_positions_add_stretch(
+	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end)
 {
 	struct sweep_position *p;
 	size_t last = end - 1;
 
 	while (!sweep_rows_of_one_resource(f->all, first, last))
 		last--;
-	p = sweep_positions_add(f, SWEEP_STRETCH, first, last);
+	p = sweep_positions_add(f, kind, first, last);
 	p->until_seq = f->all->items[end - 1].seq;
 	p->for_ns = time_between(f->all, first, end);
 	return p;
@@ -275,7 +277,7 @@ static uint64_t last_at_once(const struct sweep_rows *rows, size_t of)
  * late, and misses nothing. */
 static void add_lateness(const struct sweep_finding *f, const char *resource, size_t first, size_t end)
 {
-	struct sweep_position *p = add_stretch(f, first, end);
+	struct sweep_position *p = sweep_positions_add_stretch(f, SWEEP_STRETCH, first, end);
 
 	free(p->resource);
 	p->resource = xstrdup(resource);
@@ -314,7 +316,7 @@ static void find_stretch(const struct sweep_finding *f, size_t begin, size_t end
 		for (size_t first = i; first < end;) {
 			size_t stop = sweep_rows_life_end(rows, first, end);
 
-			add_stretch(f, first, stop);
+			sweep_positions_add_stretch(f, SWEEP_STRETCH, first, stop);
 			first = find_next_of_resource(rows, i, stop, end);
 		}
 	}

@@ -151,7 +151,8 @@ int sweep_rows_read(
 {
 	int rc = read_rows(s, what, ret, err);
 
-	if (rc == 0 && (what->kinds[SWEEP_CHANGES] || what->kinds[SWEEP_DOWNTIME]))
+	if (rc == 0 &&
+		(what->kinds[SWEEP_CHANGES] || what->kinds[SWEEP_DOWNTIME] || what->kinds[SWEEP_OVERWRITE]))
 		rc = sweep_changes_read(s, ret, err);
 	link_rows(ret);
 	return rc;

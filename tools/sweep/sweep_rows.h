@@ -58,6 +58,11 @@ size_t sweep_rows_life_end(const struct sweep_rows *rows, size_t first, size_t e
 struct sweep_position *sweep_positions_add(
 	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t last);
 
+/* The same from the first one to before `end`, until what other resources do in that stretch is over as well, so that
+ * they are seen while this one is not. */
+struct sweep_position *sweep_positions_add_stretch(
+	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end);
+
 /* ---- sweep_changes.c ---- */
 
 /* Reads the changes of MODIFIED events into the rows. */
@@ -68,5 +73,11 @@ void sweep_changes_find(const struct sweep_finding *f);
 
 /* Adds single changes that come while the program is down, one place for each sort. */
 void sweep_changes_find_while_down(const struct sweep_finding *f);
+
+/* ---- sweep_overwrites.c ---- */
+
+/* Adds those of SWEEP_OVERWRITE. `s` has a run without faults in which each write answers the event before it. */
+int sweep_overwrites_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
+	struct sweep_positions *to, struct err *err) MUST_CHECK;
 
 #endif

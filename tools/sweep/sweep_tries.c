@@ -3,6 +3,7 @@
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_exchange.h"
 #include "tools/sweep/sweep_oracle.h"
+#include "tools/sweep/sweep_rows.h"
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/clock.h"
@@ -70,6 +71,8 @@ static int find_others(struct sweep *s, struct err *err)
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
 			&s->positions, err);
+	if (rc == 0 && s->search.kinds[SWEEP_OVERWRITE] && (s->paced.number || s->runs.options.lockstep_ns))
+		rc = sweep_overwrites_find(session, &s->search, s->laid_over.known, &s->positions, err);
 	set_lengths(s);
 	sql_session_close(session);
 	return rc;
@@ -104,7 +107,8 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 
 	if (rc == 0)
 		rc = sweep_find_causes(s, err);
-	if (rc == 0 && !s->stopped && (s->patterns & ~(1u << SWEEP_UNOBSERVED) || s->search.kinds[SWEEP_OWN]))
+	if (rc == 0 && !s->stopped &&
+		(s->patterns & ~(1u << SWEEP_UNOBSERVED) || sweep_looks_at_writes(&s->search)))
 		rc = find_others(s, err);
 	if (!(s->patterns >> SWEEP_UNOBSERVED & 1))
 		sweep_positions_leave_out(&s->positions, SWEEP_UNOBSERVED);

@@ -1,0 +1,114 @@
+/*
+ * sweep_overwrites.c: where the program writes an object of which a watch that is away has not told it the last change.
+ * See sweep_rows.h.
+ *
+ *   the tape       O changes ...... something of another resource happens ......
+ *   the program                         |-> writes O
+ *   watches of O   |----------------- away ------------------|
+ *
+ * All that they tell afterwards is older than what the program wrote, or is that itself. The change is in it all the same.
+ */
+#include "tools/sweep/sweep_rows.h"
+
+#include <stdlib.h>
+
+#define BACK_MAX 500 /* events; what lies further apart is no gap */
+
+struct search {
+	const struct sweep_finding *f;
+	bool laid_over;
+};
+
+/* SWEEP_NO_ROW: none. */
+static size_t find_row(const struct sweep_rows *rows, uint64_t seq)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows->items[middle].seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rows->count && rows->items[low].seq == seq ? low : SWEEP_NO_ROW;
+}
+
+/* The last change of that object before `at`, if there is something to act on in it; else SWEEP_NO_ROW. */
+static size_t find_change(
+	const struct sweep_rows *rows, size_t at, struct slice resource, struct slice object)
+{
+	for (size_t i = at; i-- && at - i < BACK_MAX;) {
+		const struct sweep_row *r = &rows->items[i];
+
+		if (slice_is(object, r->object) && slice_is(resource, r->resource))
+			return r->type == 'M' && r->reached && r->change ? i : SWEEP_NO_ROW;
+	}
+	return SWEEP_NO_ROW;
+}
+
+static bool is_known(const struct sweep_positions *to, const char *resource, const char *what)
+{
+	for (size_t i = 0; i < to->count; i++) {
+		const struct sweep_position *p = &to->items[i];
+
+		if (p->kind == SWEEP_OVERWRITE && strcmp(p->resource, resource) == 0 &&
+			strcmp(p->what, what) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_place(const struct search *s, size_t changed, size_t answered)
+{
+	const struct sweep_rows *rows = s->f->all;
+	const struct sweep_row *change = &rows->items[changed], *cause = &rows->items[answered];
+	char *what = xasprintf("%s, then written in answer to %s", change->change, cause->resource);
+	struct sweep_position *p;
+
+	if (is_known(s->f->to, change->resource, what)) {
+		free(what);
+		return;
+	}
+	p = sweep_positions_add_stretch(s->f, SWEEP_OVERWRITE, changed, answered + 1);
+	p->what = what;
+	p->laid_over = s->laid_over;
+}
+
+static int on_write(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	const struct search *s = context;
+	const struct sweep_rows *rows = s->f->all;
+	size_t answered = find_row(rows, (uint64_t)v[0].integer), changed;
+
+	(void)count;
+	(void)err;
+	if (answered == SWEEP_NO_ROW || slice_is(v[1].bytes, rows->items[answered].resource))
+		return 0;
+	changed = find_change(rows, answered, v[1].bytes, v[2].bytes);
+	if (changed != SWEEP_NO_ROW && rows->items[changed].time_ns < rows->items[answered].time_ns &&
+		sweep_rows_life_end(rows, changed, answered + 1) > answered)
+		add_place(s, changed, answered);
+	return 0;
+}
+
+int sweep_overwrites_find(struct sql_session *session, const struct sweep_search *what, bool laid_over,
+	struct sweep_positions *to, struct err *err)
+{
+	static const char sql[] =
+		"SELECT DISTINCT seq, resource || iif(apigroup = '', '', '.' || apigroup),"
+		" iif(coalesce(namespace, '') = '', '', namespace || '/') || name FROM writes"
+		" WHERE status BETWEEN 200 AND 299 AND verb IN ('update', 'patch') AND coalesce(dry_run, 0) = 0"
+		" AND resource NOT IN ('leases', 'events') ORDER BY seq, 2, 3";
+	struct sweep_rows rows = {0};
+	const struct sweep_finding f = {.what = what, .all = &rows, .to = to};
+	struct search search = {&f, laid_over};
+	const struct sql_sink sink = {.row = on_write, .context = &search};
+	int rc = sweep_rows_read(session, what, &rows, err);
+
+	if (rc == 0)
+		rc = sql_session_run(session, slice_of(sql), &sink, err);
+	sweep_rows_release(&rows);
+	return rc;
+}
