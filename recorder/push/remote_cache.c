@@ -2,6 +2,7 @@
 #include "recorder/push/remote_cache.h"
 
 #include "schema/base/bytes_format.h"
+#include "schema/base/clock.h"
 #include "schema/base/regular_file.h"
 
 #include <dirent.h>
@@ -10,10 +11,13 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES 512 /* of st_blocks */
+#define BLOCK_BYTES    512 /* of st_blocks */
+#define SPARE_PREFIX   "kubetape-cache-"
+#define UNLOCKED_MAX_S 60 /* from its making on, a spare folder may be without its lock */
 
 int remote_cache_root(char **ret, struct err *err)
 {
@@ -43,6 +47,7 @@ int remote_cache_root(char **ret, struct err *err)
 static struct {
 	char *folder; /* NULL: none was needed */
 	pid_t owner;  /* children leave it alone */
+	int lock;     /* descriptor; held as long as the owner lives */
 } spare;
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -52,10 +57,58 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
 	return 0;
 }
 
+static void remove_folder(const char *path)
+{
+	nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static void remove_spare(void)
 {
 	if (spare.folder && spare.owner == getpid())
-		nftw(spare.folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+		remove_folder(spare.folder);
+}
+
+/* The folder as a descriptor, locked; -1: it is not, as another command has it. */
+static int lock_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool is_old_and_ours(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	       clock_wall_ns(&clock_system) / NS_PER_S - st.st_mtim.tv_sec > UNLOCKED_MAX_S;
+}
+
+/* Those of commands that were killed. */
+static void remove_abandoned(const char *place)
+{
+	DIR *dir = opendir(place);
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char *path;
+		int fd;
+
+		if (strncmp(e->d_name, SPARE_PREFIX, strlen(SPARE_PREFIX)) != 0)
+			continue;
+		path = xasprintf("%s/%s", place, e->d_name);
+		fd = lock_folder(path);
+		if (fd >= 0 && is_old_and_ours(fd))
+			remove_folder(path);
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 int remote_cache_spare(unsigned place, char **ret, struct err *err)
@@ -63,8 +116,9 @@ int remote_cache_spare(unsigned place, char **ret, struct err *err)
 	const char *temporary = getenv("TMPDIR");
 	const char *const places[REMOTE_CACHE_SPARES] = {
 		temporary && *temporary == '/' ? temporary : "/tmp", "/tmp", "/dev/shm"};
-	char *folder = xasprintf("%s/kubetape-cache-XXXXXX", places[place]);
+	char *folder = xasprintf("%s/" SPARE_PREFIX "XXXXXX", places[place]);
 
+	remove_abandoned(places[place]);
 	if (!mkdtemp(folder)) {
 		int rc = err_set_errno(err, errno, "cannot make '%s'", folder);
 
@@ -74,7 +128,10 @@ int remote_cache_spare(unsigned place, char **ret, struct err *err)
 	remove_spare();
 	if (!spare.folder)
 		atexit(remove_spare);
+	else if (spare.lock >= 0)
+		close(spare.lock);
 	free(spare.folder);
+	spare.lock = lock_folder(folder);
 	spare.folder = realpath(folder, NULL);
 	spare.owner = getpid();
 	*ret = xstrdup(spare.folder ? spare.folder : folder);

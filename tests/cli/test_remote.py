@@ -1,4 +1,6 @@
 """Tapes in an object store, read by every command: what is fetched, what is kept, and what is told when the store fails."""
+
+import fcntl
 import json
 import os
 import random
@@ -254,6 +256,19 @@ class Trouble(RemoteTest, SmallDisk):
                 self.assertEqual(json.loads(self.warned(sentence, *self.asks(), TMPDIR=spare, **env).stdout), self.expected())
                 self.assertIn("is intact", self.warned(sentence, "verify", "s3://tapes/prod", TMPDIR=spare, **env).stdout)
                 self.assertEqual(os.listdir(spare), [])
+
+    def test_what_a_killed_command_has_left_is_removed_by_the_next_one(self):
+        spare = os.path.join(self.dir, "tmp")
+        held, young, old = (os.path.join(spare, "kubetape-cache-" + name) for name in ("held00", "young0", "old000"))
+        for folder in (held, young, old):
+            os.makedirs(os.path.join(folder, "prod"))
+        for folder in (held, old):
+            os.utime(folder, (0, 0))
+        holder = os.open(held, os.O_RDONLY)
+        self.addCleanup(os.close, holder)
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        self.run_remote(*self.asks(), KUBETAPE_CACHE="/dev/null/x", TMPDIR=spare)
+        self.assertEqual(sorted(os.listdir(spare)), ["kubetape-cache-held00", "kubetape-cache-young0"])
 
     def test_a_command_finds_the_cache_of_the_one_that_started_it(self):
         done = self.run_remote("replay", "s3://tapes/prod", "--speed", "max", "--", KUBETAPE, "info", "s3://tapes/prod", "--json", KUBETAPE_CACHE="/dev/null/x", TMPDIR=self.dir)
