@@ -509,7 +509,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	else if (strcmp(r.ended_by, "quiet") == 0)
 		answer.end = SWEEP_QUIET;
 	else if (rc == 0 && (!*r.ended_by || strcmp(r.ended_by, "failure") == 0))
-		rc = err_set(err, ERR_FAILED, "the replay of '%s' failed, or was killed", run);
+		rc = err_set(err, ERR_NOT_FOUND, "the replay of '%s' failed, or was killed", run);
 	sweep_answer_sort(&answer);
 	if (rc)
 		sweep_answer_release(&answer);

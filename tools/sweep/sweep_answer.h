@@ -55,7 +55,7 @@ struct sweep_asked {
 		*ignored; /* objects, which are in no answer; of sweep_ignored.h, NULL: none */
 };
 
-/* `run` may be of any replay. ERR_FAILED if it did not take place. The caller releases. */
+/* `run` may be of any replay. ERR_NOT_FOUND if it did not take place. The caller releases. */
 int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);

@@ -305,8 +305,10 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 
 	if (rc == 0)
 		sweep_made_up_apply(&s->options.made_up, ret);
-	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)
+	if (rc == ERR_NOT_FOUND)
 		rc = tell_failure(log, err);
+	else if (rc)
+		err_suffix(err, rc, "the log of that replay is '%s'", log);
 	free(run);
 	free(log);
 	return rc;
