@@ -32,6 +32,16 @@ class Passing(test_sweep_patterns.Accompanied):
         self.next(NODES, "MODIFIED", self.node("node-1"))
 
 
+class Addressed(test_sweep.Ending):
+    """What runs gets an address, and keeps it."""
+
+    def pod(self, name, life, phase, node, **meta):
+        pod = super().pod(name, life, phase, node, **meta)
+        if phase != "Pending":
+            pod["status"]["podIP"] = "10.0.0.1"
+        return pod
+
+
 class Lent(test_sweep.Story):
     """Recorded while `lender` ran, and somebody who takes its finalizers away."""
 
@@ -146,10 +156,12 @@ class SweepLeftTest(unittest.TestCase):
             self.assertEqual(rules.read(), "finalizer=example.com/seal\n")
 
     def test_what_a_state_that_was_hidden_had_made_of_a_field_is_no_finding(self):
-        self.tape = test_sweep.Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
-        report = self.end(self.begin("--patterns", "unobserved", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
-            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "ran"]), 0)
-        self.assertEqual((report["wrong"], report["unseen"] > 0), (0, True), report["gaps"])
+        for story in (test_sweep.Ending, Addressed):
+            with self.subTest(story=story.__name__):
+                self.tape = story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, story.__name__ + ".tape"))
+                report = self.end(self.begin("--patterns", "unobserved", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+                    "-o", os.path.join(self.folder, story.__name__), command=[sys.executable, test_sweep_patterns.BLIND, "mended", "ran"]), 0)
+                self.assertEqual((report["wrong"], report["unseen"] > 0), (0, True), report["gaps"])
 
     def test_the_tapes_times_are_the_present_if_asked(self):
         self.tape = test_sweep_patterns.Accompanied(["web-0", "web-1"]).write(os.path.join(self.folder, "recent.tape"))

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
- * show what there was to do before), `views` those that the program was shown, and for how long each was its newest,
+ * show what there was to do before): each word, as in "phase Running", and anything at all, `views` those that the program was shown, and for how long each was its newest,
  * until it was killed or something it asked for was refused.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
@@ -19,11 +19,14 @@ static const char seen_sql[] =
 	"  json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AS is_ending FROM events AS e, cause AS c, ends"
 	"  WHERE e.apigroup = c.apigroup AND e.resource = c.resource AND e.namespace IS c.namespace"
 	"  AND e.name = c.name AND e.seq BETWEEN c.seq AND ends.seq),"
-	" changed AS MATERIALIZED (SELECT path FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
+	" changed AS MATERIALIZED (SELECT path, new NOT GLOB '*[^A-Za-z]*' AND length(new) BETWEEN 1 AND 24 AS is_word"
+	"  FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
+	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, changed"
+	"  WHERE path IN (SELECT json_extract(d.value, '$.path') FROM json_each(jdiff(c.object, l.object)) AS d)),"
 	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED'"
 	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
-	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR EXISTS (SELECT path FROM changed"
-	"   EXCEPT SELECT json_extract(d.value, '$.path') FROM json_each(jdiff(c.object, l.object)) AS d)))),"
+	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
+	"   EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word))))),"
 	" shown AS (SELECT d.seq, d.out_ns AS at, 0 AS killed FROM deliveries AS d JOIN later USING (seq)"
 	"  UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
 	"   WHERE r.status = 200 AND r.apigroup = c.apigroup AND r.resource = c.resource AND r.seq >= c.seq"

@@ -10,10 +10,11 @@
 
 /* Of the effects that `ground` has and `answer` lacks, adds to answer->unseen the keys of those that answer to an event
  * of which nothing could be seen in that run: of its object no version that still had what the event changed was the
- * newest one shown for `pace_ns`, in a watch or a list, nor is the last one of the tape. Of those that both have, it adds
- * the ones with other content if each field that differs answers to such an event. `exact`, the ground's run in lock-step,
- * shows that by the write that gave the field its last value; without it (NULL) such a difference counts. Nothing is added
- * if ground->is_exact does not hold. */
+ * newest one shown for `pace_ns`, in a watch or a list, nor is the last one of the tape. A version has that still if it
+ * has each word which the event set, as in "phase Running", and part of what it set at all. Of those that both have, it
+ * adds the ones with other content if each field that differs answers to such an event. `exact`, the ground's run in
+ * lock-step, shows that by the write that gave the field its last value; without it (NULL) such a difference counts.
+ * Nothing is added if ground->is_exact does not hold. */
 int sweep_unseen_find(const char *tape, const char *run, const char *exact, const struct sweep_ground *ground,
 	int64_t pace_ns, struct sweep_answer *answer, struct err *err) MUST_CHECK;
 
