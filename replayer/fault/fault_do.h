@@ -43,6 +43,7 @@ enum fault_do {
 	/* to single writes */
 	FAULT_WRITE_ERROR, /* an HTTP error, before or after it was done */
 	FAULT_WRITE_RESET, /* no answer: the connection is reset, before or after it was done */
+	FAULT_WRITE_LATE,  /* it is done, and its answer waits */
 	/* to the command */
 	FAULT_RESTART, /* it is killed, and started again when the fault is over */
 	/* to the tape's clock */

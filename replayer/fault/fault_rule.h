@@ -99,9 +99,9 @@ struct fault_what {
 	char *reason, *message; /* of both; NULL: the API server's words for that code */
 	char *status;           /* of both: a whole Status instead, JSON */
 	int64_t retry_after_ns; /* of FAULT_HTTP; whole seconds; 0 none */
-	int64_t by_ns;          /* of FAULT_DELAY, FAULT_STALE_LIST, FAULT_SLOW and FAULT_ECHO */
-	int64_t jitter_ns;      /* of FAULT_DELAY: up to this much more */
-	int64_t count;          /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass; of
+	int64_t by_ns;     /* of FAULT_DELAY, FAULT_STALE_LIST, FAULT_SLOW, FAULT_ECHO and FAULT_WRITE_LATE */
+	int64_t jitter_ns; /* of FAULT_DELAY: up to this much more */
+	int64_t count;     /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass; of
 				   FAULT_ECHO without by_ns the same */
 	char *as_of; /* of FAULT_STALE_LIST and FAULT_STALE_VIEW: a position; NULL: by by_ns, or as it begins
 		      */

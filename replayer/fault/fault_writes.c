@@ -125,8 +125,9 @@ static void answer_write(const struct faults *f, size_t rule, struct fault_write
 
 	if (ret->what || !strikes_writer(r))
 		return;
-	*ret = (struct fault_write_answer){
-		.what = &r->what, .rule_index = rule, .done_first = r->when.moment == FAULT_AFTER};
+	*ret = (struct fault_write_answer){.what = &r->what,
+		.rule_index = rule,
+		.done_first = r->when.moment == FAULT_AFTER || r->what.act == FAULT_WRITE_LATE};
 }
 
 static void test_write(struct faults *f, size_t i, const struct fault_now *now, const struct fault_write *w,

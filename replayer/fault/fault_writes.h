@@ -14,10 +14,9 @@ struct fault_write {
 
 /* The fate of a write. */
 struct fault_write_answer {
-	const struct fault_what
-		*what; /* NULL: as ever; FAULT_WRITE_ERROR, FAULT_WRITE_RESET or FAULT_RESTART */
+	const struct fault_what *what; /* NULL: as ever; one that strikes writes, or FAULT_RESTART */
 	size_t rule_index;
-	bool done_first; /* it is done, but its writer gets an error */
+	bool done_first; /* it is done, but its writer gets an error, or nothing yet */
 };
 
 /* A write has come. */

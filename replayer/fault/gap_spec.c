@@ -3,6 +3,7 @@
 
 #include "replayer/fault/fault_keys.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/similar.h"
 #include "schema/sql/predicate.h"
 
@@ -17,7 +18,7 @@ struct spec {
 };
 
 const char gap_spec_words[] =
-	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset refuse http "
+	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset write_late refuse http "
 	"stale hold client ns requests compact wall after optional since await write event";
 
 static int bad(struct spec *s, const char *word, const char *expected)
@@ -97,8 +98,8 @@ static const char *value_of(const char *word, const char *name)
 
 static bool is_short_word(int act)
 {
-	return fault_ends_streams(act) || fault_answers_requests(act) || fault_strikes_writes(act) ||
-	       act == FAULT_BURST || act == FAULT_PAUSE || act == FAULT_RESTART;
+	return fault_ends_streams(act) || fault_answers_requests(act) || act == FAULT_WRITE_ERROR ||
+	       act == FAULT_WRITE_RESET || act == FAULT_BURST || act == FAULT_PAUSE || act == FAULT_RESTART;
 }
 
 /* 1 when the word says how watches end or what requests get, 0 when it does not. */
@@ -138,16 +139,16 @@ static int read_pattern(struct spec *s, const char *word, const char *name, bool
 	return 1;
 }
 
-/* The acts whose word says how much: "echo=4s", "echo=3ev", "slow=5s", "as_of=seq:2". */
+/* The acts whose word says how much: "echo=4s", "echo=3ev", "slow=5s", "write_late=1s", "as_of=seq:2". */
 static int read_measured_act(struct spec *s, const char *word)
 {
-	static const int acts[] = {FAULT_ECHO, FAULT_SLOW, FAULT_STALE_VIEW};
-	static const char *const names[] = {"echo", "slow", "as_of"};
+	static const int acts[] = {FAULT_ECHO, FAULT_SLOW, FAULT_WRITE_LATE, FAULT_STALE_VIEW};
+	static const char *const names[] = {"echo", "slow", "write_late", "as_of"};
 	struct fault_what *what = &s->rule.what;
 	const char *value = NULL;
 	size_t i = 0;
 
-	while (i < 3 && !(value = value_of(word, names[i])))
+	while (i < COUNT_OF(acts) && !(value = value_of(word, names[i])))
 		i++;
 	if (!value)
 		return 0;

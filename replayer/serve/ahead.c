@@ -21,6 +21,8 @@ struct waiting {
 	struct collection *c; /* NULL: it waits for its deadline alone */
 	int64_t deadline_ns;  /* monotonic */
 	bool times_out;       /* the deadline is the client's own */
+	int status;           /* of an answer that waits; 0: the request does */
+	struct buf body, warnings;
 };
 
 struct ahead {
@@ -76,6 +78,8 @@ static void waiting_free(struct waiting *p)
 	if (p->next)
 		p->next->link = p->link;
 	buf_release(&p->texts);
+	buf_release(&p->body);
+	buf_release(&p->warnings);
 	free(p);
 }
 
@@ -103,7 +107,9 @@ static void go_on(struct waiting *p)
 {
 	exchange_own(p->call.x, NULL, NULL);
 	p->call.has_waited = p->c != NULL;
-	if (p->times_out && p->c->rv < p->call.awaited_rv)
+	if (p->status)
+		respond_laid_out(p->call.x, p->call.request, &p->call.style, p->status, buf_slice(&p->body));
+	else if (p->times_out && p->c->rv < p->call.awaited_rv)
 		answer_timeout(&p->call);
 	else
 		p->call.api->route_again(&p->call);
@@ -180,7 +186,7 @@ bool ahead_has_delayed(const struct ahead *a)
 {
 	const struct waiting *p = a->first;
 
-	while (p && p->c)
+	while (p && (p->c || p->status))
 		p = p->next;
 	return p != NULL;
 }
@@ -188,4 +194,21 @@ bool ahead_has_delayed(const struct ahead *a)
 void ahead_delay(struct api_call *call, int64_t by_ns)
 {
 	park(call, NULL)->deadline_ns = clock_mono_ns(&clock_system) + by_ns;
+}
+
+static struct slice copy_of(struct slice text, struct buf *to)
+{
+	buf_init(to, text.len);
+	(void)!buf_append(to, text.ptr, text.len, NULL);
+	return buf_slice(to);
+}
+
+void ahead_answer(struct api_call *call, int status, struct slice body, int64_t by_ns)
+{
+	struct waiting *p = park(call, NULL);
+
+	p->deadline_ns = clock_mono_ns(&clock_system) + by_ns;
+	p->status = status;
+	p->call.style.warnings = copy_of(call->style.warnings, &p->warnings);
+	(void)copy_of(body, &p->body);
 }

@@ -32,4 +32,7 @@ bool ahead_park(struct api_call *call, struct collection *c);
 void ahead_delay(struct api_call *call, int64_t by_ns);
 bool ahead_has_delayed(const struct ahead *a);
 
+/* The answer waits that long: a body that is laid out, which is copied. */
+void ahead_answer(struct api_call *call, int status, struct slice body, int64_t by_ns);
+
 #endif

@@ -188,6 +188,7 @@ static void strike_watch(struct watch *w, const struct fault_what *what, uint64_
 	case FAULT_ECHO:
 	case FAULT_WRITE_ERROR:
 	case FAULT_WRITE_RESET:
+	case FAULT_WRITE_LATE:
 	case FAULT_PAUSE:
 	case FAULT_NOTHING:
 	case FAULT_DO_COUNT: break;
@@ -546,7 +547,7 @@ void fault_act_write_ends(struct api_call *call, const struct fault_write_answer
 	fault_act_now(a, &now);
 	faults_write_ends(a->faults, &now);
 	drain(a); /* first: a command that is to die must not see that its connection ends, and try again */
-	if (answer->what && answer->what->act != FAULT_WRITE_ERROR)
+	if (answer->what && answer->what->act != FAULT_WRITE_ERROR && answer->what->act != FAULT_WRITE_LATE)
 		exchange_abort(call->x, ABORT_RST);
 	player_nudge(a->player);
 }

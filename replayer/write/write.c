@@ -3,6 +3,7 @@
 
 #include "replayer/kinds/builtin.h"
 #include "replayer/run/run.h"
+#include "replayer/serve/ahead.h"
 #include "replayer/serve/discovery.h"
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/program.h"
@@ -263,7 +264,9 @@ void write_answer(struct write *w, struct write_text *text)
 	store_row(w, buf_slice(&text->plain));
 	if (!call->x)
 		return;
-	if (w->fault.what)
+	if (w->fault.what && w->fault.what->act == FAULT_WRITE_LATE && !w->st.code)
+		ahead_answer(call, w->code, buf_slice(&text->body), w->fault.what->by_ns);
+	else if (w->fault.what && w->fault.what->act != FAULT_WRITE_LATE)
 		answer_as_fault(w);
 	else
 		answer_client(w, text);

@@ -406,6 +406,13 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("again", "writes", "--max", "6")
         self.assertLessEqual({gap["gap"] for gap in self.wrong(report)}, {"write_error=504,after", "write_reset,after"})
 
+    def test_finds_that_the_program_learns_of_its_write_from_a_watch_before_the_answer_comes(self):
+        report = self.try_both("promised", "writes", "--lockstep", "50ms", pods=("web-0",), story=Growing)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["gap"], found["differences"]), ("write_late=1s", ["configmaps default/second-web-0 is missing"]))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
     def test_a_program_that_tries_again_after_ever_longer_pauses_is_given_the_time_for_it(self):
         refused = os.path.join(self.folder, "refused.json")
         with open(refused, "w") as f:

@@ -239,6 +239,14 @@ def not_done(t, p):
     t.assertEqual((p.code, lines(p.out)), (0, ["creating", "no answer", "creating", "201 created"]))
 
 
+@act("004-done", "kubectl create waits for an answer that comes late", kubectl("create", "configmap", "made"),
+    options=gap("#1,0s,write_late=1s,write=create configmaps"))
+def kubectl_waits(t, p):
+    t.assertEqual((p.code, lines(p.out)), (0, ["configmap/made created"]))
+    lasted = p.rows("SELECT w.status, r.duration_ns >= 1000000000 AS late FROM writes AS w JOIN requests AS r USING (request)")
+    t.assertEqual(lasted, [{"status": 201, "late": 1}])
+
+
 @act("004-done", "kubectl create tells of the time-out, and does not try again", kubectl("create", "configmap", "made"),
     options=gap("#1,0s,write_error=504,after,write=create configmaps"))
 def kubectl_times_out(t, p):

@@ -267,6 +267,11 @@ for word in ("write_error=504", "write_reset"):
         t.assertNotIn("created", lines(p.out))
 
 
+@act("004-done", "Go: a create waits for an answer that comes late", go("shutdown"), options=("--gap", "#1,0s,write_late=1s,write=create configmaps"))
+def go_waits_for_the_answer(t, p):
+    t.assertEqual((p.code, lines(p.out)[-1], posts(p)), (0, "created", [201]), p.err)
+
+
 @act("004-restart", "Go: an informer's next life is told of no deletion that passed in between", go("informer"),
     options=(*IN_STEP, "--gap", "#1,2ev,restart,event=type='DELETED'"))
 def go_begins_anew(t, p):

@@ -32,11 +32,13 @@
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     renewed   one for each pod, made anew for its next life; the buggy one looks at those whose creation its watch shows (unobserved, its own)
+    promised  two ConfigMaps for each pod, the second when its watch shows the first; the buggy one does not know by then that it made that (a late answer)
     noticed   the phase of each pod, and on the pod what its node was last; the buggy one takes what it has written for all that is new (an overwrite)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
 import calendar
+import contextlib
 import http.client
 import json
 import os
@@ -571,6 +573,45 @@ class Renewed(Blind):
         super().start()
 
 
+class Promised(Blind):
+    """Looks at what it has made a little after its watch shows it."""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.made = set()
+        self.maps = Informer(self.cluster, MAPS, self.shown, nothing, nothing)
+
+    def added(self, pod):
+        threading.Thread(target=self.make, args=("first-" + pod["metadata"]["name"],), daemon=True).start()
+
+    def make(self, name):
+        if not self.buggy:
+            self.made.add(name)
+        if self.insist(name) == 201:
+            self.made.add(name)
+
+    def insist(self, name):
+        for _ in range(10):
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+                status = self.create(name)
+                if status in (201, 409):
+                    return 201
+            time.sleep(0.05)
+        return 0
+
+    def shown(self, thing):
+        threading.Timer(0.2, self.go_on, (thing["metadata"]["name"],)).start()
+
+    def go_on(self, name):
+        if name in self.made:
+            self.insist(name.replace("first", "second"))
+
+    def start(self):
+        self.maps.start()
+        self.maps.synced.wait()
+        super().start()
+
+
 class Noticed(Phases):
     """Writes to a pod when its node changes."""
 
@@ -614,7 +655,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "noticed": Noticed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -1,11 +1,15 @@
 """Faults that meet writes, or begin at them; own writes that come late; older views; slow lists; the command restarted."""
 
+import contextlib
 import http.client
 import json
 import os
+import queue
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 
 from fault_case import FaultCase, STEPS, a_day
 from replays import DEADLINE_S, KUBETAPE, NODES, PODS, ROOT, Tape, brief, obj
@@ -58,6 +62,36 @@ class StruckWriteTest(WriteFaultCase):
             with self.assertRaises((ConnectionError, http.client.HTTPException)):
                 self.create(r, "a")
             self.assertEqual(self.names(r), left)
+
+    def test_an_answer_comes_late_and_the_tape_continues_meanwhile(self):
+        r = self.meet("create configmaps", {"do": "write_late", "by": "60s"})
+        told = queue.SimpleQueue()
+
+        def create():
+            with contextlib.suppress(ConnectionError, http.client.HTTPException):
+                told.put(self.create(r, "a"))
+
+        writer = threading.Thread(target=create)
+        with r.watch(MAPS + "?watch=1") as maps, r.watch("/api/v1/pods?watch=1&resourceVersion=20") as pods:
+            writer.start()
+            self.assertEqual(brief(maps.next())[:2], ("ADDED", "a"))
+            self.step(r, 1)
+            self.assertEqual(brief(pods.next())[2], "21")
+        self.assertTrue(told.empty())
+        r.stop()
+        writer.join()
+        self.assertTrue(told.empty())
+
+    def test_a_late_answer_is_the_one_that_it_would_have_been(self):
+        r = self.meet("create configmaps", {"do": "write_late", "by": "100ms"})
+        before = time.monotonic()
+        self.assertEqual([self.create(r, name) for name in "ab"], [201, 201])
+        self.assertGreaterEqual(time.monotonic() - before, 0.1)
+        self.assertEqual(self.names(r), ["a", "b"])
+
+    def test_an_error_does_not_come_late(self):
+        r = self.meet("create configmaps", {"do": "write_late", "by": "1h"}, nth=2)
+        self.assertEqual([self.create(r, name) for name in "aa"], [201, 409])
 
     def test_writes_of_another_kind_do_not_count(self):
         r = self.meet("create configmaps", {"do": "write_error", "code": 500})

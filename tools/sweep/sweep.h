@@ -57,9 +57,10 @@ enum sweep_pattern {
 };
 extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
 
-/* How late its own writes are. */
+/* How late its own writes are, and the answers to them. */
 #define SWEEP_ECHO_WORDS "echo=4s"
 #define SWEEP_ECHO_NS    (4 * NS_PER_S)
+#define SWEEP_LATE_WORDS "write_late=1s" /* while one more event of the tape comes */
 
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
@@ -105,7 +106,7 @@ struct sweep_position {
 	uint64_t late_writes; /* of SWEEP_ECHO: the number of the program's writes there without faults */
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t until_seq;   /* of a stretch or an overwrite: its last event, of whatever resource */
+	uint64_t until_seq;   /* the last event of a stretch or an overwrite; what waits for a late answer */
 	char *resource;       /* as fault files name it */
 	char *object;         /* "shop/web-0"; NULL for a stretch */
 	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */
@@ -139,8 +140,8 @@ struct sweep_search {
 /* "deletions,recreations,every:50". ERR_USAGE. */
 int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err) MUST_CHECK;
 
-/* Those of the pattern unobserved, and objects that come while the program is down, the most telling first. `s` has the run without gaps. The caller releases.
- */
+/* Those of the pattern unobserved, and objects that come while the program is down, the most telling first. `s` has the
+ * run without gaps. The caller releases. */
 int sweep_positions_find(struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret,
 	struct err *err) MUST_CHECK;
 /* Keeps at most that many of those that are reached, the most telling ones. Returns how many there were. */

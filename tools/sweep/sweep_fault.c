@@ -11,8 +11,9 @@
 
 #define HOLD_NS (30 * NS_PER_S) /* so long the clock waits for watches to come back */
 #define PAUSE   "1s"
-#define BREATH  "300ms" /* for a program to act on what it has been sent */
-#define AWAIT   "10s"   /* for a write to come */
+#define BREATH  "300ms"  /* for a program to act on what it has been sent */
+#define LATE    "1300ms" /* SWEEP_LATE_WORDS, and the same */
+#define AWAIT   "10s"    /* for a write to come */
 
 static int make_rule(const char *words, const char *resource, uint64_t hidden, uint64_t seq,
 	struct fault_rule *ret, struct err *err)
@@ -128,17 +129,24 @@ static int add_spec(
 	return rc;
 }
 
-/* The program has acted on all before that event when it comes. */
-static int add_pause(struct fault_file *file, uint64_t seq, struct err *err)
+/* That event comes so much later. */
+static int add_pause(
+	struct fault_file *file, uint64_t seq, const char *length, const char *name, struct err *err)
 {
 	struct fault_rule *rule;
-	char *spec = xasprintf("#1," BREATH ",pause,wall,event=seq>=%llu", (unsigned long long)seq);
-	int rc = add_spec(file, spec, xstrdup("time to act on what came before"), &rule, err);
+	char *spec = xasprintf("#1,%s,pause,wall,event=seq>=%llu", length, (unsigned long long)seq);
+	int rc = add_spec(file, spec, xstrdup(name), &rule, err);
 
 	free(spec);
 	if (rc == 0)
 		rule->optional = true;
 	return rc;
+}
+
+/* The program has acted on all before that event when it comes. */
+static int add_breath(struct fault_file *file, uint64_t seq, struct err *err)
+{
+	return add_pause(file, seq, BREATH, "time to act on what came before", err);
 }
 
 /* When it strikes. A write is the program's answer to what it had seen by then: the tape stands still there until it
@@ -195,7 +203,7 @@ static int fill_own(
 	hold_for_watches(rule);
 	rc = add_rule_then(p, "pause,wall", PAUSE, file, err);
 	if (rc == 0 && p->seq)
-		rc = add_pause(file, p->seq, err);
+		rc = add_breath(file, p->seq, err);
 	return rc;
 }
 
@@ -209,7 +217,9 @@ static int fill_then(
 	if (rc == 0)
 		rc = add_rule_then(p, words, "0s", file, err);
 	if (rc == 0 && p->seq)
-		rc = add_pause(file, p->seq, err);
+		rc = add_breath(file, p->seq, err);
+	if (rc == 0 && p->until_seq && strcmp(words, SWEEP_LATE_WORDS) == 0)
+		rc = add_pause(file, p->until_seq, LATE, "time for the answer, and to act on it", err);
 	return rc;
 }
 
@@ -235,9 +245,9 @@ static int fill_at_events(
 	if (rc == 0)
 		rc = sweep_fault_add(file, &rule, err);
 	if (rc == 0 && p->kind == SWEEP_DOWNTIME)
-		return add_pause(file, p->seq - 1, err);
+		return add_breath(file, p->seq - 1, err);
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
-		return add_pause(file, p->seq, err);
+		return add_breath(file, p->seq, err);
 	if (rc == 0 && p->until_seq) {
 		rc = make_pause(p, &rule, err);
 		if (rc == 0)

@@ -70,7 +70,8 @@ static const char *word_at(const char *const *words, size_t index)
 static const char *words_of_write(const char *write, bool all, size_t index)
 {
 	static const char *const conflicts[] = {"write_error=409", "write_error=504,after",
-		"write_reset,after", "write_reset", "write_error=500", "write_error=429", NULL};
+		"write_reset,after", "write_reset", "write_error=500", "write_error=429", SWEEP_LATE_WORDS,
+		NULL};
 	static const char *const done[] = {"write_error=504,after", "write_reset,after", NULL};
 	bool conflict = strncmp(write, "update", 6) == 0 || strncmp(write, "patch", 5) == 0;
 
@@ -131,6 +132,8 @@ struct facts {
 	struct changed *changed; /* what the program created last comes first */
 	size_t changed_count;
 	uint64_t end_seq; /* the last event of what the program asks for */
+	uint64_t *sent;   /* the events that it was sent, in their order */
+	size_t sent_count;
 	struct sweep_positions *to;
 	unsigned patterns;
 	bool own; /* SWEEP_OWN, too */
@@ -181,6 +184,17 @@ static int take_end(void *context, const struct sql_value *v, size_t count, stru
 	(void)count;
 	(void)err;
 	((struct facts *)context)->end_seq = (uint64_t)v[0].integer;
+	return 0;
+}
+
+static int add_sent(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct facts *f = context;
+
+	(void)count;
+	(void)err;
+	f->sent = xrealloc(f->sent, (f->sent_count + 1) * sizeof(*f->sent));
+	f->sent[f->sent_count++] = (uint64_t)v[0].integer;
 	return 0;
 }
 
@@ -269,8 +283,11 @@ static const char end_sql[] =
 	"SELECT coalesce(max(seq), 0) FROM events WHERE " RESOURCE " IN (SELECT " RESOURCE
 	" FROM requests) AND origin <> 'list' AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')";
 
+static const char sent_sql[] = "SELECT DISTINCT seq FROM deliveries WHERE seq < 1 << 62 ORDER BY 1";
+
 static void release_facts(struct facts *f)
 {
+	free(f->sent);
 	for (size_t i = 0; i < f->changed_count; i++)
 		free(f->changed[i].resource);
 	free(f->changed);
@@ -289,6 +306,16 @@ static void release_facts(struct facts *f)
 
 /* ---- places ---- */
 
+/* 0: no two come after it. */
+static uint64_t second_sent_after(const struct facts *f, uint64_t seq)
+{
+	size_t i = 0;
+
+	while (i < f->sent_count && f->sent[i] <= seq)
+		i++;
+	return i + 1 < f->sent_count ? f->sent[i + 1] : 0;
+}
+
 static void add_write_place(
 	struct facts *f, enum sweep_pattern pattern, enum sweep_kind kind, const struct own_write *w)
 {
@@ -296,6 +323,8 @@ static void add_write_place(
 
 	p->write = xstrdup(w->kind);
 	p->seq = p->last_seq = w->seq;
+	if (pattern == SWEEP_WRITES)
+		p->until_seq = second_sent_after(f, w->seq);
 }
 
 /* Several of a kind after the same event are one place, of which this is the first. */
@@ -531,11 +560,14 @@ int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool own, bool
 {
 	struct facts f = {.to = to, .patterns = patterns, .own = own, .laid_over = laid_over};
 	const struct sql_sink writes = {.row = add_write, .context = &f},
-			      watched = {.row = add_watched, .context = &f};
+			      watched = {.row = add_watched, .context = &f},
+			      sent = {.row = add_sent, .context = &f};
 	int rc = sql_session_run(s, slice_of(writes_sql), &writes, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(watched_sql), &watched, err);
+	if (rc == 0 && (patterns >> SWEEP_WRITES & 1))
+		rc = sql_session_run(s, slice_of(sent_sql), &sent, err);
 	if (rc == 0 && (patterns >> SWEEP_STALE & 1))
 		rc = read_older(s, &f, err);
 	if (rc == 0) {
