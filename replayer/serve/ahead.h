@@ -3,6 +3,8 @@
  * silent until it comes; a list, a get and a streaming list wait for three seconds and then get an error that
  * asks to try again. The API server does not know whether the version will ever come; a replay does
  * (reach.h), and by default waits only if it will. All other requests are asked at once to list again.
+ *
+ * What a fault makes late waits here as well: first lists, and answers to writes.
  */
 #ifndef REPLAYER_AHEAD_H
 #define REPLAYER_AHEAD_H

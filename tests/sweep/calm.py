@@ -17,7 +17,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("cli"
 from replays import KUBETAPE  # noqa: E402
 from test_sweep import Ending, Story  # noqa: E402
 from test_sweep_left import Found, Sealed  # noqa: E402
-from test_sweep_patterns import Accompanied, AlreadyMarked, Held  # noqa: E402
+from test_sweep_patterns import Accompanied, AlreadyMarked, Held, Watched  # noqa: E402
 
 # The program, and what of it is tried, as its tests do.
 PROGRAMS = {
@@ -40,11 +40,13 @@ PROGRAMS = {
     "applied": ("blind.py", ["--patterns", "unobserved", "--write", "overlay", "--lockstep", "50ms"]),
     "sealer": ("blind.py", ["--patterns", "coalesced", "--write", "overlay", "--lockstep", "50ms"]),
     "ran": ("blind.py", ["--at", "changes", "--write", "overlay", "--lockstep", "50ms"]),
+    "noticed": ("blind.py", ["--patterns", "unobserved,restart,stale", "--lockstep", "50ms"]),
+    "promised": ("blind.py", ["--patterns", "writes", "--lockstep", "50ms"]),
     "renewed": ("blind.py", ["--at", "own,recreations", "--write", "overlay", "--lockstep", "50ms"]),
 }
 # Of the others, Story. All but those of Ending were recorded while the program itself ran.
 STORIES = {"failed": Ending, "selected": Ending, "ran": Ending, "cleaner": Held, "accompanied": Accompanied, "marked": AlreadyMarked,
-    "found": Found, "applied": Accompanied, "sealer": Sealed}
+    "found": Found, "applied": Accompanied, "sealer": Sealed, "noticed": Watched}
 KINDS = {"accompanied": "owner", "found": "owner"}  # of the program, where it is not the name
 LOOPS = 4 * os.cpu_count()
 MAX = 12  # places of a sweep
