@@ -7,6 +7,7 @@
 #include "replayer/serve/discovery.h"
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/program.h"
+#include "replayer/world/crd.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/count_of.h"
 #include "schema/base/hash.h"
@@ -71,16 +72,24 @@ static bool is_taken(const struct write *w)
 	}
 }
 
+/* Of a kind that the tape does not define, discovery tells; without its documents nothing speaks against a status. */
+static bool has_custom_part(struct write *w)
+{
+	bool is_status = slice_is(w->sub, "status");
+	struct slice crd;
+
+	if (crd_find(w->call->api->world, w->c, &crd))
+		return (is_status || slice_is(w->sub, "scale")) &&
+		       write_has_subresource(w, is_status ? "status" : "scale");
+	return is_status && discovery_may_know(w->call, "/status");
+}
+
 static int check_custom_subresource(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	char *name = slice_dup(w->sub);
-	bool has =
-		(slice_is(w->sub, "status") || slice_is(w->sub, "scale")) && write_has_subresource(w, name);
 	const char *verb = w->verb == VERB_CREATE ? "create" : "delete";
 
-	free(name);
-	if (!has)
+	if (!has_custom_part(w))
 		return status_not_found(
 			&w->st, slice_of(r->apigroup), slice_of(r->resource), slice_of(w->name));
 	if (w->verb == VERB_UPDATE || w->verb == VERB_PATCH)

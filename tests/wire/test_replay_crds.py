@@ -155,6 +155,13 @@ class Defined(Writes):
         self.send("DELETE", CRDS_PATH + "/widgets.example.com")
         self.wait_until(lambda: self.server.request("GET", path)[0], 404)
 
+    def test_a_resource_that_nothing_defines_has_a_status_to_write(self):
+        self.start("--write", "overlay", made=tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60, spec={"size": 1})]))
+        path = "/apis/example.com/v1/namespaces/default/widgets/w/"
+        told = self.send("PATCH", path + "status", {"status": {"seen": "yes"}, "spec": {"size": 2}}, MERGE_PATCH)
+        self.assertEqual((told[0], told[1]["status"], told[1]["spec"]), (200, {"seen": "yes"}, {"size": 1}))
+        self.error(self.send("PATCH", path + "scale", {"spec": {"replicas": 2}}, MERGE_PATCH), 404, "NotFound")
+
     def test_a_move_keeps_what_was_defined(self):
         server = self.define()
         self.make("leo")

@@ -93,14 +93,17 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
+/* Of each sort the place where the object is written for the last time, or else the last one: whatever comes later, such as
+ * the answer to another write, heals what was lost. */
 int sweep_overwrites_find(struct sql_session *session, const struct sweep_search *what, bool laid_over,
 	struct sweep_positions *to, struct err *err)
 {
 	static const char sql[] =
-		"SELECT DISTINCT seq, resource || iif(apigroup = '', '', '.' || apigroup),"
-		" iif(coalesce(namespace, '') = '', '', namespace || '/') || name FROM writes"
+		"SELECT seq, of, object FROM (SELECT DISTINCT seq, resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
+		" iif(coalesce(namespace, '') = '', '', namespace || '/') || name AS object FROM writes"
 		" WHERE status BETWEEN 200 AND 299 AND verb IN ('update', 'patch') AND coalesce(dry_run, 0) = 0"
-		" AND resource NOT IN ('leases', 'events') ORDER BY seq, 2, 3";
+		" AND resource NOT IN ('leases', 'events'))"
+		" ORDER BY seq < max(seq) OVER (PARTITION BY of, object), seq DESC, of, object";
 	struct sweep_rows rows = {0};
 	const struct sweep_finding f = {.what = what, .all = &rows, .to = to};
 	struct search search = {&f, laid_over};
