@@ -7,6 +7,7 @@
 #include "replayer/replayer_internal.h"
 
 #include "replayer/run/run.h"
+#include "replayer/write/lease_end.h"
 #include "schema/base/log.h"
 
 bool replayer_kill_command(void *context)
@@ -26,6 +27,7 @@ static void replayer_restart_start(struct replayer *r)
 	child_close(r->child);
 	r->child = NULL;
 	r->restart = COMMAND_RUNS;
+	lease_end_all(&r->api);
 	if (child_start(&r->loop, &r->command, &r->child, &err)) {
 		log_error("the command cannot be started again: %s", err.text);
 		replayer_on_child_exit(r, 127);

@@ -33,6 +33,20 @@ time.sleep(600)
 """
 
 
+# Leads, and does its work; and has a lease that tells that it lives, as a node has.
+LEADER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster
+cluster, leases = Cluster(), "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+for name, spec in (("leads", {"holderIdentity": "a", "leaseTransitions": 0}), ("lives", {"holderIdentity": "a"})):
+    if cluster.ask("GET", leases + "/" + name)[0] == 404:
+        cluster.ask("POST", leases, {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": name}, "spec": spec})
+cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}})
+time.sleep(600)
+"""
+
+
 class WriteFaultCase(FaultCase):
     def create(self, replay, name):
         thing = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
@@ -344,6 +358,15 @@ class RestartTest(FaultCase):
             "--gap", "#1,0s,restart,hold=1h,event=type='DELETED'", "--", sys.executable, "-c", LAZY, os.path.dirname(CONTROLLER), marker],
             capture_output=True, text=True, timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_lease_by_which_it_led_holds_its_next_life_up_no_longer(self):
+        run = os.path.join(self.folder, "leader.run")
+        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--speed", "max", "--settle", "1s", "--wait-watchers", "0", "--gaps", "none", "--run", run,
+            "--gap", "#1,0s,restart,after,write=create configmaps", "--", sys.executable, "-c", LEADER, os.path.dirname(CONTROLLER)],
+            capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        asked = sqlite3.connect(run).execute("SELECT name, status FROM requests WHERE verb = 'get' ORDER BY request").fetchall()
+        self.assertEqual(asked, [("leads", 404), ("lives", 404), ("leads", 404), ("lives", 200)])
 
     def test_without_a_command_it_is_refused(self):
         done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gap", "+1s,0s,restart"], capture_output=True, text=True, timeout=DEADLINE_S)
