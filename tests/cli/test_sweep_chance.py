@@ -71,6 +71,17 @@ class SweepChanceTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual((again.returncode, again.stdout.splitlines()[1:]), (1, ["configmaps default/web-2-* is left (golden: not)"]), again.stderr)
 
+    def test_so_are_names_that_it_makes_up_of_these(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        both = [self.begin("--settle", "1s", "--at", "deletions", "-o", os.path.join(self.folder, kind),
+            command=[sys.executable, BLIND, kind, "nested"]) for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertGreater(mended["fine"], 0)
+        found = next(gap for gap in report["gaps"] if gap["verdict"] == "wrong" and gap["object"] == "default/web-1")
+        self.assertEqual(found["differences"], ["configmaps default/web-1-%s is left (without the gap: not)" % end for end in ("*", "*-*")])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
     def test_a_panic_is_told_once_without_the_ids_beside_it(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
         for name, panic in (("json", '{"level":"error","msg":"Observed a panic","reconcileID":"%s","panic":"nil map at 0xc0001","stacktrace":"main.(*C).sync(...)"}'),

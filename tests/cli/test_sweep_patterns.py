@@ -423,6 +423,16 @@ class SweepPatternsTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 
+    def test_a_program_that_is_never_quiet_for_that_long_is_judged_by_what_is_left(self):
+        refused = os.path.join(self.folder, "refused.json")
+        with open(refused, "w") as f:
+            json.dump({"rules": [{"when": {"write": "create configmaps"}, "what": {"do": "write_error", "code": 500}, "times": 6}]}, f)
+        report = self.try_both("asking", "writes", "--faults", refused, "--settle", "1s", "--timeout", "20s", pods=("web-0",))
+        found = self.wrong(report)[0]
+        self.assertEqual(found["differences"], ["configmaps default/web-0 is missing"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
     def test_a_program_that_passes_over_what_comes_too_fast_is_swept_in_lockstep(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         done = self.sweep("--patterns", "writes", "--settle", "1500ms", "--max", "6", command=[sys.executable, BLIND, "mended", "queued"])

@@ -14,6 +14,7 @@
     count     two for the first pod; the buggy one counts only those that its watch has told it of (echo)
     verified  one for each pod; the buggy one forgets a pod that is gone when it looks at its end (coalesced)
     doubling  one for each pod; after an error tries again, after twice the time of the last; the buggy one gives up after 5 errors
+    asking    as doubling, and tries at intervals to update what is not there
     queued    one for each pod that is there when it looks (no bug)
     marked    one for each pod, and then an annotation on it (no bug)
     ran       one for each pod, with whether it has seen it run (no bug)
@@ -30,6 +31,7 @@
     racing    none; the buggy one panics each second time that it lists again ($SELDOM has how often it did)
     pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
+    nested    as drawn, and another one under a name that is made of the first one's
     binder    binds each pod without a scheduler to a node; the buggy one takes a pod under the name of a bound one for bound
     renewed   one for each pod, made anew for its next life; the buggy one looks at those whose creation its watch shows (unobserved, its own)
     promised  two ConfigMaps for each pod, the second when its watch shows the first; the buggy one does not know by then that it made that (a late answer)
@@ -309,6 +311,20 @@ class Drawn(Blind):
             self.drop(self.names.pop(pod["metadata"]["name"]))
 
 
+class Nested(Drawn):
+    def added(self, pod):
+        super().added(pod)
+        name = pod["metadata"]["name"]
+        self.create(self.names[name] + "-" + "".join(random.choices("bcdfghjklmnpqrstvwxz2456789", k=5)), pod=name)
+
+    def deleted(self, pod, tombstone):
+        if not (tombstone and self.buggy):
+            prefix = self.names.pop(pod["metadata"]["name"])
+            for thing in self.cluster.ask("GET", MAPS)[1]["items"]:
+                if thing["metadata"]["name"].startswith(prefix):
+                    self.drop(thing["metadata"]["name"])
+
+
 class Finalizer(Owner):
     def added(self, pod):
         super().added(pod)
@@ -425,6 +441,17 @@ class Doubling(Blind):
         while self.create(name) not in (201, 409) and not (self.buggy and errors == 5):
             time.sleep(0.05 * 2**errors)
             errors += 1
+
+
+class Asking(Doubling):
+    def start(self):
+        super().start()
+        threading.Thread(target=self.ask, daemon=True).start()
+
+    def ask(self):
+        while True:
+            time.sleep(1.3)
+            self.cluster.ask("PUT", MAPS + "/pulse", self.body({"name": "pulse"}, {}))
 
 
 class Queued(Blind):
@@ -655,7 +682,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -8,6 +8,7 @@
 
 #define ENDING_MIN 5
 #define ALPHABET   "abcdefghijklmnopqrstuvwxyz0123456789"
+#define LEVELS     2 /* a name may be made of another's: "web-x7k2p-9d4fz" */
 
 /* The length of the part before the random ending; 0: the key does not end like that. */
 static size_t stem_len(const char *key)
@@ -18,9 +19,20 @@ static size_t stem_len(const char *key)
 	return len >= ENDING_MIN && strspn(hyphen + 1, ALPHABET) == len ? (size_t)(hyphen + 1 - key) : 0;
 }
 
-static bool is_stem(const char *stem, const char *key, size_t len)
+/* The key with "*" in the place of its random endings, of which there are that many or fewer: "pods shop/web-*-*". NULL: it
+ * has none. The caller frees. */
+static char *stem_of(const char *key, int levels)
 {
-	return strlen(stem) == len && strncmp(stem, key, len) == 0;
+	size_t len = stem_len(key), inner = 0;
+	char *rest;
+
+	if (!len)
+		return NULL;
+	rest = slice_dup((struct slice){key, len - 1});
+	if (levels > 1)
+		inner = stem_len(rest);
+	free(rest);
+	return inner ? xasprintf("%.*s*-*", (int)inner, key) : xasprintf("%.*s*", (int)len, key);
 }
 
 /* What names an object in the key of a count; NULL: it names none. */
@@ -41,21 +53,25 @@ struct stems {
 	struct stem *items;
 	size_t count;
 	bool others; /* there are keys without a stem */
+	int levels;
 };
 
 static void stems_add(struct stems *to, const char *key, int by)
 {
-	size_t len = stem_len(key), i = 0;
+	char *stem = stem_of(key, to->levels);
+	size_t i = 0;
 
-	if (!len) {
+	if (!stem) {
 		to->others = true;
 		return;
 	}
-	while (i < to->count && !is_stem(to->items[i].text, key, len))
+	while (i < to->count && strcmp(to->items[i].text, stem) != 0)
 		i++;
-	if (i == to->count) {
+	if (i < to->count) {
+		free(stem);
+	} else {
 		to->items = xrealloc(to->items, (i + 1) * sizeof(*to->items));
-		to->items[to->count++] = (struct stem){.text = slice_dup((struct slice){key, len})};
+		to->items[to->count++] = (struct stem){.text = stem};
 	}
 	to->items[i].balance += by;
 }
@@ -76,11 +92,12 @@ static void stems_collect(
 	}
 }
 
-bool sweep_made_up_learn(
-	struct text_list *stems, const struct sweep_answer *one, const struct sweep_answer *other)
+/* Whether both runs are alike but for the endings of that many levels; then adds what is new. */
+static bool learn_levels(struct text_list *stems, const struct sweep_answer *one,
+	const struct sweep_answer *other, int levels, bool *ret_grows)
 {
-	struct stems found = {0};
-	bool are_alike, grows = false;
+	struct stems found = {.levels = levels};
+	bool are_alike;
 
 	stems_collect(&found, one, other, 1);
 	stems_collect(&found, other, one, -1);
@@ -88,32 +105,42 @@ bool sweep_made_up_learn(
 	for (size_t i = 0; i < found.count; i++)
 		are_alike &= found.items[i].balance == 0;
 	for (size_t i = 0; i < found.count; i++) {
-		grows |= are_alike && text_list_keep(stems, found.items[i].text);
+		*ret_grows |= are_alike && text_list_keep(stems, found.items[i].text);
 		free(found.items[i].text);
 	}
 	free(found.items);
+	return are_alike;
+}
+
+bool sweep_made_up_learn(
+	struct text_list *stems, const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	bool grows = false;
+
+	for (int levels = 1; levels <= LEVELS && !learn_levels(stems, one, other, levels, &grows);)
+		levels++;
 	return grows;
 }
 
 /* ---- applying ---- */
 
-static bool is_made_up(const struct text_list *stems, const char *key)
+/* Gives the key its stem, if that is known. */
+static bool shorten(const struct text_list *stems, char **key, const char *name)
 {
-	size_t len = stem_len(key);
+	for (int levels = 1; levels <= LEVELS; levels++) {
+		char *stem = stem_of(name, levels), *whole;
 
-	for (size_t i = 0; len && i < stems->count; i++) {
-		if (is_stem(stems->items[i], key, len))
-			return true;
+		if (!stem || !text_list_has(stems, stem)) {
+			free(stem);
+			continue;
+		}
+		whole = xasprintf("%.*s%s", (int)(name - *key), *key, stem);
+		free(stem);
+		free(*key);
+		*key = whole;
+		return true;
 	}
 	return false;
-}
-
-static void put_star(char **key)
-{
-	char *starred = xasprintf("%.*s*", (int)(strrchr(*key, '-') + 1 - *key), *key);
-
-	free(*key);
-	*key = starred;
 }
 
 static void drop_name(char **content)
@@ -140,9 +167,8 @@ void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 	for (size_t i = 0; i < a->effect_count; i++) {
 		struct sweep_effect *e = &a->effects[i];
 
-		if (!is_made_up(stems, e->key))
+		if (!shorten(stems, &e->key, e->key))
 			continue;
-		put_star(&e->key);
 		drop_name(&e->content);
 		drop_name(&e->tape);
 		renamed = true;
@@ -150,10 +176,8 @@ void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 	for (size_t i = 0; i < a->counts.count; i++) {
 		const char *name = name_in_count(a->counts.items[i].key);
 
-		if (name && is_made_up(stems, name)) {
-			put_star(&a->counts.items[i].key);
-			renamed = true;
-		}
+		if (name)
+			renamed |= shorten(stems, &a->counts.items[i].key, name);
 	}
 	if (!renamed)
 		return;

@@ -8,8 +8,8 @@
 #include "tools/sweep/sweep_answer.h"
 
 /* Compares two runs without faults. If each object that only one of them has left has a made-up name, and both have as
- * many of each stem, adds the stems ("pods shop/web-"). A made-up name ends in a hyphen and five or more small letters and
- * digits. Returns whether any stem is new; the caller then applies them to both answers. */
+ * many of each stem, adds the stems ("pods shop/web-*"). A made-up name ends in a hyphen and five or more small letters and
+ * digits; if that does not explain what differs, in two such endings ("pods shop/web-*-*"). Returns whether any stem is new; the caller then applies them to both answers. */
 bool sweep_made_up_learn(
 	struct text_list *stems, const struct sweep_answer *one, const struct sweep_answer *other);
 
