@@ -307,7 +307,7 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 		sweep_made_up_apply(&s->options.made_up, ret);
 	if (rc == ERR_NOT_FOUND)
 		rc = tell_failure(log, err);
-	else if (rc)
+	else if (rc && rc != ERR_USAGE)
 		err_suffix(err, rc, "the log of that replay is '%s'", log);
 	free(run);
 	free(log);
