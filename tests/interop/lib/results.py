@@ -70,8 +70,10 @@ def _of_a_test(test, ran):
 
 
 def sentence(test):
-    """cases.test_a_tape.TheTape.test_holds_every_resource -> 'TheTape: holds every resource'."""
+    """cases.test_a_tape.TheTape.test_holds_every_resource -> 'TheTape: holds every resource'; a fixture's name stays as it is."""
     identity = test.id().split(" ", 1)
     parts = identity[0].split(".")
+    if len(parts) < 2:
+        return test.id()
     rest = " " + identity[1] if len(identity) > 1 else ""
     return f"{parts[-2]}: {parts[-1].removeprefix('test_').replace('_', ' ')}{rest}"
