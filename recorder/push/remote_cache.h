@@ -23,8 +23,8 @@
 int remote_cache_root(char **ret, struct err *err) MUST_CHECK;
 
 /* An empty folder for one command, where its own one is of no use: below TMPDIR, /tmp or /dev/shm, `place` 0 to
- * REMOTE_CACHE_SPARES - 1. It is removed when the process ends; if the
- * process was killed, by the next one that needs such a folder. The caller frees. */
+ * REMOTE_CACHE_SPARES - 1. It is removed when the process ends; if the process was killed, by the next one that needs
+ * such a folder. The caller frees. */
 #define REMOTE_CACHE_SPARES 3
 int remote_cache_spare(unsigned place, char **ret, struct err *err) MUST_CHECK;
 

@@ -72,16 +72,16 @@ static bool is_taken(const struct write *w)
 	}
 }
 
-/* Of a kind that the tape does not define, discovery tells; without its documents nothing speaks against a status. */
+/* If the tape does not define the kind, discovery decides; if there is no discovery document, the kind has a status. */
 static bool has_custom_part(struct write *w)
 {
-	bool is_status = slice_is(w->sub, "status");
+	bool is_status = slice_is(w->sub, "status"), is_scale = slice_is(w->sub, "scale");
 	struct slice crd;
 
-	if (crd_find(w->call->api->world, w->c, &crd))
-		return (is_status || slice_is(w->sub, "scale")) &&
-		       write_has_subresource(w, is_status ? "status" : "scale");
-	return is_status && discovery_may_know(w->call, "/status");
+	if ((is_status || is_scale) && write_has_subresource(w, is_status ? "status" : "scale"))
+		return true;
+	return is_status && !crd_find(w->call->api->world, w->c, &crd) &&
+	       discovery_may_know(w->call, "/status");
 }
 
 static int check_custom_subresource(struct write *w)

@@ -73,7 +73,7 @@ static void tell_content(
 	say(to, ")\n");
 }
 
-/* Only one of them has it. An object of the tape is there also if the program has not written to it. */
+/* Only one of them has it. An object of the tape exists even if the program has not written to it. */
 static void tell_one(
 	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
 {

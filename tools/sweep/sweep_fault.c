@@ -249,9 +249,7 @@ static int fill_at_events(
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
 		return add_breath(file, p->seq, err);
 	/* The write is to answer that event alone. */
-	if (rc == 0 && p->kind == SWEEP_OVERWRITE)
-		rc = add_breath(file, p->seq, err);
-	if (rc == 0 && p->kind == SWEEP_OVERWRITE)
+	if (rc == 0 && p->kind == SWEEP_OVERWRITE && (rc = add_breath(file, p->seq, err)) == 0)
 		rc = add_breath(file, p->until_seq, err);
 	if (rc == 0 && p->until_seq) {
 		rc = make_pause(p, &rule, err);

@@ -1,12 +1,12 @@
 /*
- * sweep_overwrites.c: where the program writes an object of which a watch that is away has not told it the last change.
- * See sweep_rows.h.
+ * sweep_overwrites.c: where the program writes an object without having seen the object's last change, because its watch is
+ * away. See sweep_rows.h.
  *
  *   the tape       O changes ...... something of another resource happens ......
  *   the program                         |-> writes O
  *   watches of O   |----------------- away ------------------|
  *
- * All that they tell afterwards is older than what the program wrote, or is that itself. The change is in it all the same.
+ * Afterwards the watches show only what is older than that write, or the write itself, which includes the change.
  */
 #include "tools/sweep/sweep_rows.h"
 
@@ -19,20 +19,20 @@ struct search {
 	bool laid_over;
 };
 
+static int by_seq(const void *seq, const void *row)
+{
+	uint64_t wanted = *(const uint64_t *)seq, has = ((const struct sweep_row *)row)->seq;
+
+	return (wanted > has) - (wanted < has);
+}
+
 /* SWEEP_NO_ROW: none. */
 static size_t find_row(const struct sweep_rows *rows, uint64_t seq)
 {
-	size_t low = 0, high = rows->count;
+	const struct sweep_row *r =
+		rows->count ? bsearch(&seq, rows->items, rows->count, sizeof(*rows->items), by_seq) : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->items[middle].seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < rows->count && rows->items[low].seq == seq ? low : SWEEP_NO_ROW;
+	return r ? (size_t)(r - rows->items) : SWEEP_NO_ROW;
 }
 
 /* The last change of that object before `at`, if there is something to act on in it; else SWEEP_NO_ROW. */

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
- * show what there was to do before): each word, as in "phase Running", and anything at all, `views` those that the program was shown, and for how long each was its newest,
- * until it was killed or something it asked for was refused.
+ * show what there was to do before): every word, as in "phase Running", and at least one field. `lost` are the fields that
+ * a version no longer shows. `views` are the versions that the program was shown, and for how long each was its newest, until
+ * the program was killed or a request of it was refused.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
 	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
@@ -21,8 +22,8 @@ static const char seen_sql[] =
 	"  AND e.name = c.name AND e.seq BETWEEN c.seq AND ends.seq),"
 	" changed AS MATERIALIZED (SELECT path, new NOT GLOB '*[^A-Za-z]*' AND length(new) BETWEEN 1 AND 24 AS is_word"
 	"  FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
-	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, changed"
-	"  WHERE path IN (SELECT json_extract(d.value, '$.path') FROM json_each(jdiff(c.object, l.object)) AS d)),"
+	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, json_each(jdiff(c.object, l.object)) AS d"
+	"  JOIN changed ON changed.path = json_extract(d.value, '$.path') WHERE c.type = 'MODIFIED'),"
 	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED'"
 	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
 	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
