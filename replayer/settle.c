@@ -10,8 +10,10 @@
 
 #define LOOKS    8 /* in the time that counts as quiet */
 #define LOOK_MIN (5 * NS_PER_MS)
-/* A client that is never quiet does not stop the tape for ever. */
-#define STEP_MAX (30 * NS_PER_S)
+/* A client that is never quiet does not stop the tape for ever, and at each further event not for so long again. */
+#define STEP_MAX      (30 * NS_PER_S)
+#define STEP_LEAST    NS_PER_S
+#define STEP_SHORTENS 4
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
 #define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
@@ -34,6 +36,7 @@ struct settle {
 	bool told;
 	/* Of lock-step. */
 	bool shut, warned;        /* the gate of the player */
+	int64_t step_max_ns;      /* for which the next event waits for clients that are not quiet */
 	uint64_t asked;           /* at the last look */
 	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
@@ -117,6 +120,13 @@ static void warn_once(struct settle *s)
 	s->warned = true;
 }
 
+static void wait_shorter(struct settle *s)
+{
+	s->step_max_ns /= STEP_SHORTENS;
+	if (s->step_max_ns < STEP_LEAST)
+		s->step_max_ns = STEP_LEAST;
+}
+
 /* Whether the command is at work on what it has been sent. It is looked at only when nothing else has moved. */
 static bool is_at_work(const struct settle *s, bool doing, int64_t now_ns)
 {
@@ -159,7 +169,7 @@ static bool waits_for_owed(struct settle *s, int64_t now_ns)
 {
 	if (!is_owed(s))
 		return false;
-	if (now_ns - s->idle_ns >= longest_rest(s) || now_ns - s->shut_ns >= STEP_MAX) {
+	if (now_ns - s->idle_ns >= longest_rest(s) || now_ns - s->shut_ns >= s->step_max_ns) {
 		s->options.give_up(s->options.context);
 		return false;
 	}
@@ -174,10 +184,14 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		s->idle_ns = now_ns;
 	if (!s->shut)
 		return;
-	if (now_ns - s->shut_ns >= STEP_MAX)
+	if (now_ns - s->idle_ns < idle_time(s, now_ns)) {
+		if (now_ns - s->shut_ns < s->step_max_ns)
+			return;
 		warn_once(s);
-	else if (now_ns - s->idle_ns < idle_time(s, now_ns))
-		return;
+		wait_shorter(s);
+	} else {
+		s->step_max_ns = STEP_MAX;
+	}
 	if (waits_for_owed(s, now_ns))
 		return;
 	if (s->told_ns < s->shut_ns)
@@ -284,6 +298,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	uint64_t every_ms = (uint64_t)((every_ns < LOOK_MIN ? LOOK_MIN : every_ns) / NS_PER_MS);
 
 	s->options = *options;
+	s->step_max_ns = STEP_MAX;
 	s->since_ns = s->doing_ns = s->still_ns = clock_mono_ns(&clock_system);
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;

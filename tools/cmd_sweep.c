@@ -151,6 +151,7 @@ static int report_all(
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
+	const struct sweep_answer *kept = s->laid_over.known ? &s->laid_over.answer : &s->plain.answer;
 	char shard[48];
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
@@ -165,6 +166,9 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.without = &s->plain.answer,
 		.positions = &s->positions,
 		.left_out = s->left_out,
+		.why_left_out = s->why_left_out,
+		.orphans = kept->orphans,
+		.orphan = kept->orphan,
 		.measure = &s->plain.measure,
 		.ignored = &s->v->tried.ignored,
 		.found = s->found,
@@ -322,6 +326,7 @@ static void sweep_release(struct sweep *s)
 		free(s->tries[i].narrowed);
 	}
 	free(s->tries);
+	free(s->why_left_out);
 	free(s->runs.folder);
 	free(s->runs.watches);
 	free(s->runs.secrets_key);

@@ -47,6 +47,19 @@ def sync(pod):
 Informer(cluster, "/api/v1/pods", sync, lambda old, pod: sync(pod), lambda *_: None, "resourceVersion=0").start()
 time.sleep(600)
 """
+# A ConfigMap for each pod, which a garbage collector is to take with it.
+OWNING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster = Cluster()
+def make(pod):
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
+    cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "of-" + owner["name"], "ownerReferences": [owner]}})
+Informer(cluster, "/api/v1/pods", make, lambda *_: None, lambda *_: None, "resourceVersion=0").start()
+time.sleep(600)
+"""
 
 
 class SweepCountsTest(unittest.TestCase):
@@ -58,6 +71,16 @@ class SweepCountsTest(unittest.TestCase):
         report = self.end(self.begin("--patterns", "echo", "--gc", "--write", "overlay", "--lockstep", "50ms", "--settle", "2500ms",
             command=[sys.executable, "-c", PATIENT, os.path.dirname(BLIND)]), 0)
         self.assertEqual([(gap["resource"], gap["verdict"]) for gap in report["gaps"]], [("configmaps", "fine")])
+
+    def test_what_outlives_its_owner_for_want_of_a_garbage_collector_is_told(self):
+        self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(self.folder + "/three.tape")
+        for collects in ([], ["--gc"]):
+            with self.subTest(collects=collects):
+                out = os.path.join(self.folder, "out-" + "-".join(collects))
+                report = self.end(self.begin("--at", "deletions", "--patterns", "unobserved", "--max", "1", "--lockstep", "50ms",
+                    "--settle", "500ms", "-o", out, *collects, command=[sys.executable, "-c", OWNING, os.path.dirname(BLIND)]), 0)
+                told = [report["without"][name] for name in ("orphans", "orphan")]
+                self.assertEqual(told, [0, None] if collects else [3, "configmaps default/of-web-0"])
 
     def test_an_update_by_deletion_and_creation_is_an_update(self):
         self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/two.tape")

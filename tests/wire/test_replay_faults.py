@@ -379,6 +379,16 @@ class CompactionTest(FaultCase):
                 with contextlib.closing(sqlite3.connect(run)) as db:
                     self.assertGreater(db.execute(sql).fetchone()[0], 0.95e9)
 
+    def test_in_lock_step_who_is_never_quiet_keeps_the_tape_for_less_and_less(self):
+        run = os.path.join(self.folder, "restless.run")
+        r = self.replay(a_day(), "--speed", "max", "--lockstep", "200ms", "--run", run)
+        self.raw(r)
+        wait_for(lambda: r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"] == "26", "the tape to go on", 120)
+        r.stop()
+        with contextlib.closing(sqlite3.connect(run)) as db:
+            out = [at for at, in db.execute("SELECT out_ns FROM deliveries ORDER BY seq LIMIT 3")]
+        self.assertLess(out[2] - out[1], (out[1] - out[0]) / 2)
+
 
 class ClockTest(FaultCase):
     def test_position_is_reached_between_events_and_behind_the_last(self):

@@ -72,6 +72,12 @@ static const char left_sql[] =
 	"   AND uid NOT IN (SELECT uid FROM there)"
 	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid)";
 
+/* A garbage collector would have taken these with their owners, which the tape has deleted. */
+static const char orphans_sql[] =
+	" SELECT count(*), min(resource || iif(apigroup = '', '', '.' || apigroup) || ' '"
+	"  || iif(coalesce(namespace, '') = '', '', namespace || '/') || name) FROM there"
+	" WHERE uid IN (SELECT uid FROM owned) AND uid IN (SELECT uid FROM gone)";
+
 /* What is kept, and what is deleted. The deletion of an object that the program had made itself is not told: the object is
  * as if it had never been, unless the program had deleted another one of that name before. */
 static const char effects_sql[] =
@@ -180,7 +186,8 @@ static const char facts_sql[] =
 	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
 	"  AND w.status = 201 AND coalesce(w.subresource, '') = ''"
 	"  AND r.verb IN ('get', 'list', 'watch')),"
-	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased')";
+	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased'),"
+	" (SELECT max(seq) FROM requests), (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')";
 
 /* resourceVersions that only this run's writes took. */
 static const char given_sql[] =
@@ -390,6 +397,8 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->probe_code = v[11].integer;
 	r->to->reads_back = v[13].integer;
 	r->rebased = v[14].integer;
+	r->to->at_seq = (uint64_t)v[15].integer;
+	r->to->last_seq = (uint64_t)v[16].integer;
 	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
 		r->to->trouble_ns = r->end_ns - v[12].integer;
 	return 0;
@@ -435,6 +444,27 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 		.tape = v[4].type == SQL_TEXT ? content_of(r, &v[4]) : NULL,
 		.made_seq = v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
 	return 0;
+}
+
+static int on_orphans(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_answer *to = context;
+
+	(void)count;
+	(void)err;
+	to->orphans = (uint64_t)v[0].integer;
+	to->orphan = v[1].type == SQL_TEXT ? slice_dup(v[1].bytes) : NULL;
+	return 0;
+}
+
+static int read_orphans(struct sql_session *s, struct sweep_answer *to, struct err *err)
+{
+	const struct sql_sink orphans = {.row = on_orphans, .context = to};
+	char *sql = xasprintf("%s%s%s", there_sql, left_sql, orphans_sql);
+	int rc = sql_session_run(s, slice_of(sql), &orphans, err);
+
+	free(sql);
+	return rc;
 }
 
 static int by_key(const void *left, const void *right)
@@ -501,6 +531,8 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	if (rc == 0 && asked->invariants)
 		rc = sweep_health_read(s, asked->settle_ns, &answer.health, err);
 	if (rc == 0 && asked->without)
+		rc = read_orphans(s, &answer, err);
+	if (rc == 0 && asked->without)
 		rc = sweep_recorded_read(s, &answer.recorded, err);
 	sql_session_close(s);
 	text_list_release(&r.given);
@@ -533,6 +565,7 @@ void sweep_answer_release(struct sweep_answer *a)
 	free((void *)a->exchanged.items);
 	sweep_counts_release(&a->counts);
 	free(a->alarms);
+	free(a->orphan);
 	free(a->probe);
 	free(a->effects);
 	*a = (struct sweep_answer){0};

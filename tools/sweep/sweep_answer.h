@@ -27,12 +27,17 @@ struct sweep_answer {
 	int64_t start_ns;   /* how long it took until it had asked for each resource that it lists first */
 	int64_t pause_ns;   /* the longest between two of its requests, leases and Events aside */
 	uint64_t delivered; /* different events that watches were sent */
+	uint64_t at_seq;    /* the tape's event at its last request ... */
+	uint64_t last_seq;  /* ... and the tape's last event */
 	uint64_t absorbed;  /* writes that were not kept */
 	bool reads_back;    /* it asks for objects of a resource of which it has created some */
 	uint64_t hits;      /* what the first fault has struck */
 	int64_t trouble_ns; /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
+	uint64_t
+		orphans; /* objects that it made, and that outlive their owners of the tape; 0 with a fault */
+	char *orphan;    /* one of them: "pods shop/web-0" */
 	struct sweep_counts counts;
 	char *probe;                 /* what the probe printed, and its exit code; NULL: it was not asked */
 	int64_t probe_code;          /* that code alone */
@@ -87,6 +92,10 @@ struct sweep_ground {
 /* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". Effects in
  * with->unseen and with->exchanged are not compared. */
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to);
+
+/* The same without the ends of the runs. */
+size_t sweep_compare_left(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to);
 
 /* Whether both left something of the same objects. */

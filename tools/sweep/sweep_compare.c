@@ -30,6 +30,14 @@ static void tell_end(struct buf *to, const struct sweep_answer *a)
 	}
 }
 
+/* What is missing may be an answer to the rest of the tape. */
+static void tell_where(struct buf *to, const struct sweep_answer *a)
+{
+	if (a->end == SWEEP_TIMEOUT && a->at_seq < a->last_seq)
+		say(to, "at event %llu of %llu; ", (unsigned long long)a->at_seq,
+			(unsigned long long)a->last_seq);
+}
+
 static size_t compare_ends(
 	const struct sweep_answer *without, const struct sweep_answer *with, const char *than, struct buf *to)
 {
@@ -37,7 +45,9 @@ static size_t compare_ends(
 		(with->end == SWEEP_TIMEOUT || without->exit_code == with->exit_code))
 		return 0;
 	tell_end(to, with);
-	say(to, " (%s: ", than);
+	say(to, " (");
+	tell_where(to, with);
+	say(to, "%s: ", than);
 	tell_end(to, without);
 	say(to, ")\n");
 	return 1;
@@ -120,7 +130,13 @@ size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *w
 {
 	size_t n = m->exit_code || with->end == SWEEP_TIMEOUT ? compare_ends(without, with, than, to) : 0;
 
-	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
+	return n + sweep_compare_left(m, without, with, than, to);
+}
+
+size_t sweep_compare_left(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	return m->writes ? compare_effects(m, without, with, than, to) : 0;
 }
 
 bool sweep_has_same_effects(const struct sweep_answer *one, const struct sweep_answer *other)

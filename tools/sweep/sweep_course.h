@@ -27,6 +27,7 @@ struct sweep {
 	struct sweep_runs runs;
 	struct sweep_search search;
 	unsigned patterns, left_out;   /* bits; left out: for want of an answer that is always the same */
+	char *why_left_out;            /* owned */
 	struct compare_rules *ignored; /* what --ignore says; owned, NULL: nothing */
 	struct sweep_measure asked;    /* what --compare says, and --ignore */
 	struct sweep_shard shard;
@@ -66,6 +67,9 @@ void sweep_stop(struct sweep *s);
 int sweep_find_answer(struct sweep *s, struct err *err) MUST_CHECK;
 /* Whether the first run came to an end, and its probe to an answer. ERR_FAILED, ERR_USAGE. */
 int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
+/* ": in its last 10 s, 312 times 'update pods shop/web-0'", of a run that came to no end; "" if it asked for
+ * nothing. The caller frees. */
+char *sweep_tell_busy(const struct sweep *s, const struct sweep_slot *slot);
 /* Like it, with its writes overlaid, if a pattern needs that. */
 int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
 /* A run in lock-step, once it is known how long the tape is. */

@@ -3,6 +3,39 @@
 
 #include "schema/base/clock.h"
 
+#include <stdlib.h>
+
+/* The requests of its last seconds, most frequent first. */
+static const char busy_sql[] =
+	"SELECT count(*), verb || ' ' || resource || iif(coalesce(apigroup, '') = '', '', '.' || apigroup)"
+	"  || iif(coalesce(subresource, '') = '', '', '/' || subresource)"
+	"  || iif(coalesce(name, '') = '', '', ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name)"
+	" FROM requests WHERE resource NOT IN ('leases', 'events')"
+	"  AND time_ns > (SELECT max(time_ns) FROM requests) - 10000000000 GROUP BY 2 ORDER BY 1 DESC, 2 LIMIT 1";
+
+static int on_busy(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	char **told = context;
+
+	(void)count;
+	(void)err;
+	*told = xasprintf(": in its last 10 s, %lld times '%.*s'", (long long)v[0].integer,
+		(int)v[1].bytes.len, v[1].bytes.ptr);
+	return 0;
+}
+
+char *sweep_tell_busy(const struct sweep *s, const struct sweep_slot *slot)
+{
+	char *told = NULL;
+	const struct sql_sink busy = {.row = on_busy, .context = &told};
+	struct sql_session *session = NULL;
+
+	if (sweep_run_session(&s->runs, slot, &session, NULL) == 0)
+		(void)!sql_session_run(session, slice_of(busy_sql), &busy, NULL);
+	sql_session_close(session);
+	return told ? told : xstrdup("");
+}
+
 /* What sh says of a command that it cannot find or run. */
 static bool is_not_run(int64_t exit_code)
 {
@@ -37,16 +70,25 @@ static void tell_of_early_end(const struct sweep *s)
 			(long long)a->exit_code, s->runs.folder);
 }
 
+static int no_end(const struct sweep *s, struct err *err)
+{
+	char *busy = sweep_tell_busy(s, &(struct sweep_slot){.number = 1});
+	int rc = err_set(err, ERR_FAILED,
+		"without any gap the command comes to no end within %lld s%s; %s; see '%s/without-1.log'",
+		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy,
+		s->plain.answer.watches
+			? "it goes on asking, or needs a longer --timeout (or a shorter tape: --until)"
+			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
+		s->runs.folder);
+
+	free(busy);
+	return rc;
+}
+
 int sweep_check_first(const struct sweep *s, struct err *err)
 {
 	tell_of_early_end(s);
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);
-	return err_set(err, ERR_FAILED,
-		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
-		(long long)(s->v->tried.timeout_ns / NS_PER_S),
-		s->plain.answer.watches
-			? "it goes on writing, or needs a longer --timeout (or a shorter tape: --until)"
-			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
-		s->runs.folder);
+	return no_end(s, err);
 }

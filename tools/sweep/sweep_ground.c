@@ -516,18 +516,34 @@ static bool needs_writes(const struct sweep *s)
 	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
 }
 
-/* No run is laid over the tape. */
-static void do_without(struct sweep *s)
+/* Why no run is laid over the tape; the caller frees. */
+static char *tell_why_not(const struct sweep *s, const struct buf *differences)
 {
+	const struct sweep_slot first = {.number = 1, .laid_over = true};
+	const char *with = s->v->tried.writes.count ? "--hold-finalizer" : "--write overlay";
+	char *busy, *why;
+
+	if (s->laid_over.answer.end != SWEEP_TIMEOUT)
+		return xasprintf("with '%s' two runs differ, the second: %.*s (see --ignore)", with,
+			(int)strcspn(differences->ptr, "\n"), differences->ptr);
+	busy = sweep_tell_busy(s, &first);
+	why = xasprintf("with '%s' the command comes to no end within %lld s%s", with,
+		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy);
+	free(busy);
+	return why;
+}
+
+/* No run is laid over the tape. */
+static void do_without(struct sweep *s, const struct buf *differences)
+{
+	free(s->why_left_out);
+	s->why_left_out = tell_why_not(s, differences);
 	if (s->v->tried.writes.count) {
-		fputs("kubetape sweep: with '--hold-finalizer' the command is not deterministic, or comes to no end: "
-		      "the tape takes its finalizers away\n",
-			stderr);
+		fprintf(stderr, "kubetape sweep: %s: the tape takes its finalizers away\n", s->why_left_out);
 		return;
 	}
-	fputs("kubetape sweep: " SWEEP_LEFT_OUT
-	      ": restart, stale, writes, echo and downtimes are not tried\n",
-		stderr);
+	fprintf(stderr, "kubetape sweep: %s: restart, stale, writes, echo and downtimes are not tried\n",
+		s->why_left_out);
 	s->left_out = s->patterns & OF_WRITES;
 	s->patterns &= ~OF_WRITES;
 	s->search.kinds[SWEEP_DOWNTIME] = false;
@@ -546,7 +562,7 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
 	if (rc >= 0 && !s->stopped && !s->laid_over.known)
-		do_without(s);
+		do_without(s, &differences);
 	s->all_laid_over = s->laid_over.known && all;
 	if (rc >= 0 && all && !s->stopped && !s->unsteady) {
 		buf_clear(&differences);

@@ -64,13 +64,13 @@ static void put_case(const struct sweep_report *r, const struct sweep_try *t, FI
 	free(place);
 }
 
-static void put_left_out(const char *pattern, FILE *to)
+static void put_left_out(const char *pattern, const char *why, FILE *to)
 {
 	fputs("    <testcase", to);
 	put_attribute(to, "classname", pattern);
 	put_attribute(to, "name", "all places");
 	fputs(">\n      <skipped", to);
-	put_attribute(to, "message", SWEEP_LEFT_OUT);
+	put_attribute(to, "message", why);
 	fputs("/>\n    </testcase>\n", to);
 }
 
@@ -89,7 +89,7 @@ void sweep_report_junit(const struct sweep_report *r, FILE *to)
 		put_case(r, &r->tries[i], to);
 	for (int i = 0; i < SWEEP_PATTERNS; i++) {
 		if (r->left_out >> i & 1)
-			put_left_out(sweep_pattern_names[i], to);
+			put_left_out(sweep_pattern_names[i], r->why_left_out, to);
 	}
 	fputs("  </testsuite>\n</testsuites>\n", to);
 }

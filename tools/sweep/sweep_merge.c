@@ -336,19 +336,24 @@ static void take_head(struct sweep_merged *m, const cJSON *report)
 	m->without.end = ended_by && strcmp(ended_by, "quiet") == 0 ? SWEEP_QUIET : SWEEP_BY_ITSELF;
 	m->without.exit_code = (int64_t)number_of(without, "exit_code");
 	m->without.effect_count = number_of(without, "left");
+	m->report.orphans = number_of(without, "orphans");
+	m->report.orphan = copy_of(text_of(without, "orphan"));
 	m->positions.delivered = number_of(without, "events");
 }
 
-static void take_left_out(struct sweep_merged *m, const cJSON *names)
+static void take_left_out(struct sweep_merged *m, const cJSON *report)
 {
+	const char *why = text_of(report, "why_left_out");
 	const cJSON *name;
 
-	cJSON_ArrayForEach(name, names)
+	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(report, "left_out"))
 	{
 		int pattern = find_name(cJSON_GetStringValue(name), sweep_pattern_names, SWEEP_PATTERNS);
 
 		m->report.left_out |= pattern < 0 ? 0 : 1u << pattern;
 	}
+	if (m->report.left_out && !m->report.why_left_out)
+		m->report.why_left_out = copy_of(why ? why : "the command is not deterministic");
 }
 
 static int take_report(struct sweep_merged *m, const cJSON *report, const char *folder, struct err *err)
@@ -369,7 +374,7 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 	m->report.alone |= is_true(report, "alone");
 	take_texts(&m->measure.unsteady, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
 	take_texts(&m->ignored, cJSON_GetObjectItemCaseSensitive(report, "ignored"));
-	take_left_out(m, cJSON_GetObjectItemCaseSensitive(report, "left_out"));
+	take_left_out(m, report);
 	cJSON_ArrayForEach(gap, gaps)
 	{
 		rc = rc ? rc : take_gap(m, gap, was, folder, err);
@@ -498,5 +503,7 @@ void sweep_merged_release(struct sweep_merged *m)
 	sweep_measure_release(&m->measure);
 	text_list_release(&m->ignored);
 	free((char *)m->report.tape);
+	free((char *)m->report.why_left_out);
+	free((char *)m->report.orphan);
 	free(m->report.again);
 }

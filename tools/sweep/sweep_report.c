@@ -161,6 +161,12 @@ static void print_without(const struct sweep_report *r, FILE *to)
 			"nothing that it wrote is left to compare: give it a --probe, or see in '%s/without-1.log' whether "
 			"it works at all\n",
 			r->folder);
+	if (r->orphans)
+		fprintf(to,
+			"%llu %s that it wrote outlive%s their owners, which the tape deletes (%s): --gc removes them, as a "
+			"cluster does\n",
+			(unsigned long long)r->orphans, r->orphans == 1 ? "thing" : "things",
+			r->orphans == 1 ? "s" : "", r->orphan);
 	for (size_t i = 0; i < r->measure->unsteady.count; i++)
 		fprintf(to, "what it writes into %s differs from run to run, and is not compared\n",
 			r->measure->unsteady.items[i]);
@@ -317,7 +323,7 @@ static void print_left_out(const struct sweep_report *r, FILE *to)
 		sign = ", ";
 	}
 	if (r->left_out)
-		fputs(" could not be tried: " SWEEP_LEFT_OUT "\n", to);
+		fprintf(to, " could not be tried: %s\n", r->why_left_out);
 }
 
 /* Why some were not tried. */
@@ -500,7 +506,10 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%llu", (unsigned long long)r->positions->delivered);
 	else
 		fputs("null", to);
-	fprintf(to, ", \"left\": %zu},\n", r->without->effect_count);
+	fprintf(to, ", \"left\": %zu, \"orphans\": %llu, ", r->without->effect_count,
+		(unsigned long long)r->orphans);
+	json_text(to, "orphan", r->orphan);
+	fputs("},\n", to);
 	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
 		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
 	fputs("  ", to);
@@ -514,9 +523,10 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 		if (r->left_out >> i & 1)
 			fprintf(to, "%s\"%s\"", n++ ? ", " : "", sweep_pattern_names[i]);
 	}
-	fputs("],\n", to);
+	fputs("], ", to);
+	json_text(to, "why_left_out", r->why_left_out);
 	fprintf(to,
-		"  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"made_again\": %zu, "
+		",\n  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"made_again\": %zu, "
 		"\"exchanged\": %zu, \"not_reached\": %zu,\n  ",
 		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
 		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_UNSEEN),

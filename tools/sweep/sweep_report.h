@@ -50,7 +50,10 @@ struct sweep_report {
 	const struct sweep_measure *measure;
 	const struct text_list *ignored; /* rules of --ignore */
 	size_t found;                    /* positions before some were left out */
-	unsigned left_out;               /* patterns, as bits, of which nothing could be tried */
+	unsigned left_out;               /* patterns, as bits, of which nothing could be tried ... */
+	const char *why_left_out;        /* ... and for what reason; NULL: all were */
+	uint64_t orphans;                /* as in the answer of runs that keep writes */
+	const char *orphan;
 	const struct sweep_try *tries;
 	size_t count, jobs;
 	const char *shard;   /* "2/8": the others' faults are untried here; NULL: all are its own */
@@ -60,7 +63,6 @@ struct sweep_report {
 
 /* The line that does a finding again, with its verdict; the caller frees. */
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
-#define SWEEP_LEFT_OUT "with '--write overlay' the command is not deterministic, or comes to no end"
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);
 const char *sweep_verdict_name(enum sweep_verdict verdict);
 /* The one of that name; -1: none. `word` may be NULL. */

@@ -313,3 +313,15 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 	free(log);
 	return rc;
 }
+
+int sweep_run_session(
+	const struct sweep_runs *s, const struct sweep_slot *slot, struct sql_session **ret, struct err *err)
+{
+	char *run = sweep_run_file(s, slot, "run");
+	int rc = sql_session_open(s->options.tape, ret, err);
+
+	if (rc == 0)
+		rc = sql_session_add_run(*ret, run, err);
+	free(run);
+	return rc;
+}

@@ -95,5 +95,8 @@ void sweep_run_take_place(const struct sweep_runs *s, const struct sweep_slot *s
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;
 /* Its result, after its end; the caller releases. */
 int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
+/* Tape and run file of what has run in that slot, for SQL; the caller closes, also after a failure. */
+int sweep_run_session(const struct sweep_runs *s, const struct sweep_slot *slot, struct sql_session **ret,
+	struct err *err) MUST_CHECK;
 
 #endif

@@ -18,17 +18,6 @@
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
 
-static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
-{
-	char *run = sweep_run_file(&s->runs, of, "run");
-	int rc = sql_session_open(s->runs.options.tape, ret, err);
-
-	if (rc == 0)
-		rc = sql_session_add_run(*ret, run, err);
-	free(run);
-	return rc;
-}
-
 /* What a program wrote before it went down must be there afterwards. */
 static bool keeps_writes(const struct sweep *s, const struct sweep_position *p)
 {
@@ -39,7 +28,7 @@ static int find_unobserved(struct sweep *s, struct err *err)
 {
 	const struct sweep_slot first = {.number = 1, .laid_over = s->all_laid_over};
 	struct sql_session *session = NULL;
-	int rc = open_run(s, &first, &session, err);
+	int rc = sweep_run_session(&s->runs, &first, &session, err);
 
 	s->search.creations_while_down = s->patterns >> SWEEP_RESTART & 1;
 	if (rc == 0)
@@ -67,7 +56,7 @@ static int find_others(struct sweep *s, struct err *err)
 
 	if (!of.number)
 		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
-	rc = open_run(s, &of, &session, err);
+	rc = sweep_run_session(&s->runs, &of, &session, err);
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
 			&s->positions, err);
@@ -372,8 +361,8 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	const struct sweep_slot *slot, const struct sweep_answer *answer, bool *only_here, struct buf *to)
 {
 	enum sweep_pattern pattern = slot->of->position->pattern;
-	struct sweep_answer shown = *answer; /* borrowed */
-	size_t count = 0, replayable;
+	const char *than = "without the gap";
+	size_t count, replayable;
 
 	if (slot->broken.is_told) {
 		*only_here = true;
@@ -382,12 +371,10 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 			slot->broken.line, (unsigned long long)slot->broken.seq);
 		return 1;
 	}
-	if (asks_at_intervals(slot->of, answer)) {
-		shown.end = ground->answer.end;
-		shown.exit_code = ground->answer.exit_code;
-	}
-	replayable = count = sweep_compare(&ground->measure, &ground->answer, &shown, "without the gap", to);
-	count += compare_alarms(ground, slot, answer, to);
+	replayable = asks_at_intervals(slot->of, answer)
+			     ? sweep_compare_left(&ground->measure, &ground->answer, answer, than, to)
+			     : sweep_compare(&ground->measure, &ground->answer, answer, than, to);
+	count = replayable + compare_alarms(ground, slot, answer, to);
 	count += sweep_compare_probes(&ground->answer, answer, to);
 	/* What is served wrong on the way gets no more time to heal when the end is to be quiet for longer. */
 	count += sweep_health_compare(&ground->answer.health, &answer->health,
