@@ -1,6 +1,7 @@
 /* child.c: see child.h. */
 #include "replayer/child.h"
 
+#include "replayer/pod.h"
 #include "replayer/process_tree.h"
 #include "schema/base/buf.h"
 
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -74,26 +76,33 @@ static int relay_open(struct child *c, uv_loop_t *loop, int to, int *ret_fd, str
 
 /* ---- the process ---- */
 
-static bool is_replaced(const char *variable)
+static bool is_replaced(const struct child_options *options, const char *variable)
 {
 	return slice_begins(slice_of(variable), "KUBECONFIG=") ||
-	       slice_begins(slice_of(variable), "KUBETAPE_CONTROL=");
+	       slice_begins(slice_of(variable), "KUBETAPE_CONTROL=") ||
+	       (options->pod && slice_begins(slice_of(variable), "KUBERNETES_SERVICE_"));
 }
 
-/* Our environment with where the replay is. The array and its first two entries are the caller's to free. */
-static char **make_environment(const struct child_options *options)
+/* Our environment with where the replay is. The array and its first *ret_own entries are the caller's to free. */
+static char **make_environment(const struct child_options *options, size_t *ret_own)
 {
-	const char *control = options->control_url ? options->control_url : "";
-	size_t count = 0, n = 2;
+	char *const *variables = options->pod ? pod_variables(options->pod) : NULL;
+	size_t count = 0, more = 2, n = 0;
 	char **made;
 
 	while (environ[count])
 		count++;
-	made = xcalloc(count + 3, sizeof(*made));
-	made[0] = xasprintf("KUBECONFIG=%s", options->kubeconfig);
-	made[1] = xasprintf("KUBETAPE_CONTROL=%s", control);
+	for (size_t i = 0; variables && variables[i]; i++)
+		more++;
+	made = xcalloc(count + more + 1, sizeof(*made));
+	made[n++] = xasprintf("KUBETAPE_CONTROL=%s", options->control_url ? options->control_url : "");
+	if (!variables)
+		made[n++] = xasprintf("KUBECONFIG=%s", options->kubeconfig);
+	for (; variables && *variables; variables++)
+		made[n++] = xstrdup(*variables);
+	*ret_own = n;
 	for (size_t i = 0; i < count; i++) {
-		if (!is_replaced(environ[i]))
+		if (!is_replaced(options, environ[i]))
 			made[n++] = environ[i];
 	}
 	return made;
@@ -123,19 +132,21 @@ static int spawn_within(uv_loop_t *loop, uv_process_t *process, const uv_process
 	return rc;
 }
 
-static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err *err)
+static int spawn(struct child *c, uv_loop_t *loop, const int *fds, int fd_count, struct err *err)
 {
-	uv_stdio_container_t stdio[3];
-	char **environment = make_environment(&c->options);
-	const uv_process_options_t options = {.file = c->options.command[0],
-		.args = c->options.command,
+	uv_stdio_container_t stdio[POD_ERROR_FD + 1];
+	char **command = c->options.pod ? pod_command(c->options.pod, c->options.command) : NULL;
+	size_t own = 0;
+	char **environment = make_environment(&c->options, &own);
+	const uv_process_options_t options = {.file = command ? command[0] : c->options.command[0],
+		.args = command ? command : c->options.command,
 		.env = environment,
 		.exit_cb = on_exit_of_child,
 		.stdio = stdio,
-		.stdio_count = 3};
+		.stdio_count = fd_count};
 	int rc;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < fd_count; i++) {
 		stdio[i].flags = UV_INHERIT_FD;
 		stdio[i].data.fd = fds[i];
 	}
@@ -144,11 +155,44 @@ static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err 
 	c->spawned = true; /* the process is a handle then, also when this fails */
 	c->handles++;
 	rc = spawn_within(loop, &c->process, &options, c->options.open_files);
-	free(environment[0]);
-	free(environment[1]);
+	for (size_t i = 0; i < own; i++)
+		free(environment[i]);
 	free(environment);
+	free(command);
 	return rc ? err_set(err, ERR_NOT_FOUND, "cannot run '%s': %s", c->options.command[0], uv_strerror(rc))
 		  : 0;
+}
+
+/* What a process says that has not become the command; nothing if it has. It has ended then, and is waited for here. */
+static int check_in_pod(struct child *c, int from, struct err *err)
+{
+	char said[ERR_TEXT_MAX];
+	size_t len = 0;
+	ssize_t n;
+
+	while (len < sizeof(said) - 1 &&
+		((n = read(from, said + len, sizeof(said) - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+		len += n > 0 ? (size_t)n : 0;
+	if (len == 0)
+		return 0;
+	said[len] = '\0';
+	waitpid(uv_process_get_pid(&c->process), NULL, 0);
+	return err_set(err, ERR_NOT_FOUND, "%s", said);
+}
+
+static int spawn_in_pod(struct child *c, uv_loop_t *loop, int fds[POD_ERROR_FD + 1], struct err *err)
+{
+	int ends[2], rc;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set_errno(err, errno, "cannot make a pipe");
+	fds[POD_ERROR_FD] = ends[1];
+	rc = spawn(c, loop, fds, POD_ERROR_FD + 1, err);
+	close(ends[1]);
+	if (rc == 0)
+		rc = check_in_pod(c, ends[0], err);
+	close(ends[0]);
+	return rc;
 }
 
 static void free_if_closed(struct child *c)
@@ -191,7 +235,7 @@ void child_close(struct child *c)
 int child_start(uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err)
 {
 	struct child *c = xcalloc(1, sizeof(*c));
-	int fds[3] = {0}, rc;
+	int fds[POD_ERROR_FD + 1] = {0}, rc;
 
 	c->options = *options;
 	c->process.data = c;
@@ -199,7 +243,7 @@ int child_start(uv_loop_t *loop, const struct child_options *options, struct chi
 	if (rc == 0)
 		rc = relay_open(c, loop, 2, &fds[2], err);
 	if (rc == 0)
-		rc = spawn(c, loop, fds, err);
+		rc = options->pod ? spawn_in_pod(c, loop, fds, err) : spawn(c, loop, fds, 3, err);
 	for (int i = 1; i < 3; i++) {
 		if (fds[i] > 2)
 			close(fds[i]);

@@ -1,4 +1,4 @@
-/* child.h: the command that a replay runs with KUBECONFIG pointing at it. */
+/* child.h: the command that a replay runs with KUBECONFIG pointing at it, or as in a pod. */
 #ifndef REPLAYER_CHILD_H
 #define REPLAYER_CHILD_H
 
@@ -9,10 +9,12 @@
 #include <uv.h>
 
 struct child;
+struct pod;
 
 struct child_options {
 	char **command;                  /* with its arguments, NULL after the last */
 	const char *kubeconfig;          /* what KUBECONFIG says to it */
+	const struct pod *pod;           /* how it finds the replay instead (pod.h); NULL: by KUBECONFIG */
 	const char *control_url;         /* what KUBETAPE_CONTROL says to it (control.h); NULL: nothing */
 	const struct rlimit *open_files; /* its limit; NULL: ours */
 	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
@@ -23,7 +25,7 @@ struct child_options {
 	void (*output)(void *context, int fd, const char *bytes, size_t len);
 };
 
-/* ERR_NOT_FOUND if there is no such command; `exited` is then never called. */
+/* ERR_NOT_FOUND if there is no such command. After a failure `exited` is never called. */
 int child_start(
 	uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err) MUST_CHECK;
 

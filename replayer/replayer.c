@@ -3,6 +3,7 @@
 
 #include "replayer/control.h"
 #include "replayer/kubeconfig_out.h"
+#include "replayer/pod.h"
 #include "replayer/process_tree.h"
 #include "replayer/run/run.h"
 #include "replayer/seen/seen.h"
@@ -186,6 +187,17 @@ static int write_kubeconfig(struct replayer *r, struct err *err)
 	return rc ? rc : kubeconfig_write(r->kubeconfig, &contents, err);
 }
 
+static int make_pod(struct replayer *r, struct err *err)
+{
+	const char *token = access_token(r->api.access);
+	const struct pod_options options = {.namespace = r->options->in_cluster,
+		.url = r->url,
+		.authority_pem = r->tls ? tls_authority_pem(r->tls) : "",
+		.token = token ? token : "replay"};
+
+	return r->options->in_cluster ? pod_make(&options, &r->pod, err) : 0;
+}
+
 static int open_player(struct replayer *r, struct err *err)
 {
 	const struct player_options options = {.world = r->world,
@@ -321,6 +333,8 @@ static int open_all(struct replayer *r, struct err *err)
 			&(struct fault_act_command){replayer_kill_command, replayer_start_command, r});
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
+	if (rc == 0)
+		rc = make_pod(r, err);
 	if (rc == 0)
 		rc = open_view(r, err);
 	r->api = (struct api){
@@ -473,6 +487,7 @@ static void close_all(struct replayer *r)
 	tls_free(r->tls);
 	if (!r->options->kubeconfig && r->kubeconfig)
 		kubeconfig_remove_folder(r->kubeconfig);
+	pod_remove(r->pod);
 	free(r->kubeconfig);
 	free(r->host);
 	free(r->url);
@@ -493,6 +508,7 @@ static int begin_terminal(struct replayer *r, struct err *err)
 
 	r->command = (struct child_options){.command = o->child,
 		.kubeconfig = r->kubeconfig,
+		.pod = r->pod,
 		.control_url = r->control_url,
 		.open_files = &r->open_files,
 		.exited = replayer_on_child_exit,

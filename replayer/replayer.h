@@ -56,10 +56,11 @@ struct replay_options {
 	size_t released_finalizer_count;
 	const struct await_rules *awaited; /* what programs are to make; see write/awaited.h */
 	size_t max_written;                /* bytes of memory for objects that they write; 0: any number */
-	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
-	bool kill;         /* the child is ended by SIGKILL, when it is asked to */
-	char **child;      /* terminated by NULL; NULL: none */
-	bool keys;         /* they work beside a child, which has no input then */
+	const char *probe;      /* a command for sh, when the child is quiet at the end; NULL: none */
+	bool kill;              /* the child is ended by SIGKILL, when it is asked to */
+	char **child;           /* terminated by NULL; NULL: none */
+	const char *in_cluster; /* the namespace of the pod that the child is in; NULL: it has a KUBECONFIG */
+	bool keys;              /* they work beside a child, which has no input then */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */

@@ -51,6 +51,7 @@ struct replayer {
 	struct tls *tls;
 	struct server *server;
 	struct child *child;          /* NULL: none, or none now */
+	struct pod *pod;              /* NULL: the command has a KUBECONFIG */
 	struct child_options command; /* as it is started, and started again */
 	struct probe *probe;          /* NULL: none is asked */
 	enum {

@@ -78,6 +78,7 @@ static int probe_start(struct replayer *r, struct err *err)
 	p->command[3] = (char *)r->options->probe;
 	p->command[4] = p->path;
 	options.command = p->command;
+	options.pod = NULL;
 	options.exited = on_probe_exit;
 	options.context = p;
 	rc = child_start(&r->loop, &options, &p->child, err);

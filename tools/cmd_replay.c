@@ -23,7 +23,7 @@
 #define MAX_WRITTEN_BYTES (256 << 20)
 
 struct values {
-	const char *probe, *listen, *kubeconfig, *speed, *from, *until;
+	const char *probe, *listen, *kubeconfig, *in_cluster, *speed, *from, *until;
 	int64_t wait_watchers;
 	const char *run, *secrets_key, *report, *ahead, *gaps, *as_seen_by;
 	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed, max_written;
@@ -53,6 +53,7 @@ static const struct option_row options[] = {
 		"also accept requests that name this host"},
 	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
+	IN_CLUSTER_ROW(VALUE_AT),
 	{OPTION_FLAG, 0, "view", offsetof(struct values, view), "",
 		"also serve the page of 'kubetape view', with the replay's controls and its clients; with --golden "
 		"it compares both runs"},
@@ -214,6 +215,7 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.tape = operands->items[0],
 		.listen = v->listen,
 		.plain = v->plain,
+		.in_cluster = v->in_cluster,
 		.access = &access,
 		.kubeconfig = v->kubeconfig,
 		.speed = speed,
@@ -304,6 +306,25 @@ static int serve_and_judge(struct values *v, const struct operands *operands, co
 	return rc;
 }
 
+/* Options that say nothing together, or nothing alone. */
+static int check_together(const struct values *v, const struct operands *operands, struct err *err)
+{
+	if (operands->child && !operands->child[0])
+		return err_set(err, ERR_USAGE, "no command after '--'");
+	if (v->access.anonymous && v->access.token_file)
+		return err_set(err, ERR_USAGE,
+			"'--anonymous' serves everybody, '--token-file' only who has its token");
+	if (v->loop && v->exit_at_end)
+		return err_set(
+			err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
+	if (v->as_seen_by && (v->loop || v->rebase_time))
+		return err_set(err, ERR_USAGE,
+			"'--as-seen-by' gives again what was sent, once and as it was: no '--loop', no '--rebase-time'");
+	if (v->in_cluster && !operands->child)
+		return err_set(err, ERR_USAGE, "'--in-cluster' needs a COMMAND");
+	return v->in_cluster && v->plain ? err_set(err, ERR_USAGE, IN_CLUSTER_NEEDS_TLS) : 0;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct values v = {.speed = "1",
@@ -318,17 +339,8 @@ static int run(const struct command *self, int argc, char **argv)
 	int exit_code = EXIT_OK;
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
-	if (rc == 0 && operands.child && !operands.child[0])
-		rc = err_set(&err, ERR_USAGE, "no command after '--'");
-	if (rc == 0 && v.access.anonymous && v.access.token_file)
-		rc = err_set(&err, ERR_USAGE,
-			"'--anonymous' serves everybody, '--token-file' only who has its token");
-	if (rc == 0 && v.loop && v.exit_at_end)
-		rc = err_set(
-			&err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
-	if (rc == 0 && v.as_seen_by && (v.loop || v.rebase_time))
-		rc = err_set(&err, ERR_USAGE,
-			"'--as-seen-by' gives again what was sent, once and as it was: no '--loop', no '--rebase-time'");
+	if (rc == 0)
+		rc = check_together(&v, &operands, &err);
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
 	if (rc == 0)

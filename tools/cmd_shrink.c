@@ -39,6 +39,7 @@ static const struct option_row rows[] = {
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
 	TRIED_TIME_ROWS(TRIED_AT),
 	TRIED_PLAIN_ROW(TRIED_AT),
+	IN_CLUSTER_ROW(TRIED_AT),
 	TRIED_WRITE_ROW(TRIED_AT),
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
@@ -169,6 +170,10 @@ static void print_again(const struct shrink *s, const struct shrink_values *v, c
 	printf(" --speed %s --settle %lldms --wait-watchers %s%s", v->tried.speed,
 		(long long)(v->tried.settle_ns / NS_PER_MS), s->runs.watches,
 		v->tried.plain ? " --plain" : "");
+	if (v->tried.in_cluster) {
+		fputs(" --in-cluster", stdout);
+		print_word(v->tried.in_cluster);
+	}
 	for (size_t i = 0; i < v->tried.writes.count; i++) {
 		fputs(" --write", stdout);
 		print_word(v->tried.writes.items[i]);
@@ -241,6 +246,7 @@ static void init(struct shrink *s, const struct shrink_values *v, const struct o
 				 .tape = operands->items[0],
 				 .child = operands->child,
 				 .speed = v->tried.speed,
+				 .in_cluster = v->tried.in_cluster,
 				 .writes = v->tried.writes,
 				 .ignored = ignored,
 				 .settle_ns = v->tried.settle_ns,

@@ -5,6 +5,7 @@
  * stands in rarer_readers() of tests/cli/bounded.py, too: those are run on tapes that were changed at random.
  */
 #include "recorder/push/remote_tape.h"
+#include "replayer/pod.h"
 #include "schema/base/out_file.h"
 #include "schema/base/similar.h"
 #include "tools/cli/complete.h"
@@ -137,6 +138,17 @@ static const struct command *find_command(int argc, char **argv, struct err *err
 	return NULL;
 }
 
+/* Returns only if it has not become the command of a replay, and tells that replay why. */
+static int become_in_pod(char **words)
+{
+	struct err err;
+
+	fcntl(POD_ERROR_FD, F_SETFD, FD_CLOEXEC);
+	if (pod_become(words, &err))
+		(void)!write(POD_ERROR_FD, err.text, strlen(err.text));
+	return EXIT_FAILED;
+}
+
 static int main_run(int argc, char **argv)
 {
 	const struct command *command;
@@ -159,6 +171,8 @@ static int main_run(int argc, char **argv)
 		version_print(stdout);
 		return EXIT_OK;
 	}
+	if (argc > 3 && strcmp(argv[1], POD_WORD) == 0)
+		return become_in_pod(argv + 2);
 	command = find_command(argc, argv, &err);
 	if (!command) {
 		say_error("", &err);

@@ -57,6 +57,8 @@ static char *end_line(char *text, const struct sweep *s)
 	const struct sweep_values *v = s->v;
 
 	text = add_flag(text, "plain", v->tried.plain);
+	if (v->tried.in_cluster)
+		text = add_option(text, "in-cluster", v->tried.in_cluster);
 	text = add_flag(text, "gc", v->gc);
 	text = add_flag(text, "rebase-time", v->rebase_time);
 	text = add_lockstep(text, s);

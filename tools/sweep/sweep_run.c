@@ -195,6 +195,7 @@ static size_t add_choices(const struct sweep_options *v, const struct sweep_slot
 	n += add_value(to + n, "--until", v->until);
 	n += add_value(to + n, "--write", slot->laid_over && !v->writes.count ? "overlay" : NULL);
 	n += add_value(to + n, "--probe", v->probe);
+	n += add_value(to + n, "--in-cluster", v->in_cluster);
 	n += add_flag(to + n, "--kill", v->kill);
 	n += add_flag(to + n, "--gc", v->gc);
 	n += add_flag(to + n, "--rebase-time", v->rebase_time);

@@ -22,6 +22,7 @@ struct sweep_options {
 	const struct compare_rules *ignored; /* of sweep_ignored.h; NULL: none */
 	struct text_list made_up;            /* stems of sweep_made_up.h; owned */
 	const char *probe;                   /* NULL: none */
+	const char *in_cluster;              /* as of `replay`; NULL: the command has a KUBECONFIG */
 	bool plain, kill, gc, rebase_time;
 };
 

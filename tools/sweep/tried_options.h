@@ -11,6 +11,7 @@
 struct tried_values {
 	const char *compare; /* NULL: nothing is compared */
 	const char *speed;
+	const char *in_cluster; /* NULL: the command has a KUBECONFIG */
 	struct text_list writes, ignored;
 	int64_t settle_ns, timeout_ns;
 	bool plain;
@@ -37,6 +38,10 @@ struct tried_values {
 #define TRIED_PLAIN_ROW(at) \
 	{OPTION_FLAG, 0, "plain", at(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"}
 #define TRIED_WRITE_ROW(at) {OPTION_LIST, 0, "write", at(writes), "RULE", "as with 'replay'"}
+#define IN_CLUSTER_ROW(at) \
+	{OPTION_TEXT, 0, "in-cluster", at(in_cluster), "NAMESPACE", \
+		"the command has no KUBECONFIG; it finds the replay as a container in a pod of NAMESPACE does"}
+#define IN_CLUSTER_NEEDS_TLS "in a pod, programs find their cluster by HTTPS: leave out '--plain'"
 #define BOUND_ROWS(at) \
 	{OPTION_TEXT, 0, "from", at(from), "POSITION", "begin there"}, \
 	{OPTION_TEXT, 0, "until", at(until), "POSITION", "end there"}
@@ -44,6 +49,8 @@ struct tried_values {
 
 static inline int tried_check(const struct tried_values *v, struct err *err)
 {
+	if (v->in_cluster && v->plain)
+		return err_set(err, ERR_USAGE, IN_CLUSTER_NEEDS_TLS);
 	if (v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
 		return err_set(err, ERR_USAGE, "expected a --settle of 10ms or more, and a --timeout");
 	if (v->compare && strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
