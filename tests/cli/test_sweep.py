@@ -281,6 +281,28 @@ time.sleep(60)""" % os.path.dirname(CONTROLLER)
         cases = ElementTree.parse(junit).getroot().findall(".//testcase[@name='all places']/skipped")
         self.assertEqual([self.without_counts(case.get("message")) for case in cases], [why] * 4)
 
+    def test_a_program_that_counts_on_being_started_again_is_swept_in_a_loop(self):
+        leaving = os.path.join(self.folder, "leaving.py")
+        with open(leaving, "w") as f:
+            f.write("""import json, sys
+sys.path.insert(0, %r)
+from informer import Cluster
+rv = Cluster().ask("GET", "/api/v1/pods")[1]["metadata"]["resourceVersion"]
+while True:
+    for line in Cluster().open("GET", "/api/v1/pods?watch=1&resourceVersion=" + rv, None, {})[1]:
+        event = json.loads(line)
+        if event["type"] == "ERROR":
+            sys.exit(1)
+        rv = event["object"]["metadata"]["resourceVersion"]
+""" % os.path.dirname(CONTROLLER))
+        options = ["--at", "deletions", "--patterns", "unobserved", "--settle", "1s", "-j", "3"]
+        done = self.sweep(*options, command=[sys.executable, leaving])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        loop = re.search(r"3 made it end by itself: .* in a loop \(sh -c '(.*)'\)", done.stdout).group(1)
+        done = self.sweep(*options, "-o", os.path.join(self.folder, "loop"),
+            command=["sh", "-c", loop.replace("COMMAND", sys.executable + " " + leaving)])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_a_run_that_comes_to_no_end_says_where_the_tape_was(self):
         # As soon as its history has expired, it writes without a pause, for which lock-step waits.
         endless = """import json, sys

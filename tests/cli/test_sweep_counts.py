@@ -60,6 +60,26 @@ def make(pod):
 Informer(cluster, "/api/v1/pods", make, lambda *_: None, lambda *_: None, "resourceVersion=0").start()
 time.sleep(600)
 """
+# Makes a ConfigMap for each pod that comes, and one for each that goes and has none as far as it sees.
+LATE = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster, seen = Cluster(), set()
+def make(pod, when):
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
+    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": when + "-" + owner["uid"], "ownerReferences": [owner] if sys.argv[2] == "owned" else []}})
+def gone(pod, _):
+    if pod["metadata"]["uid"] not in seen:
+        make(pod, "gone")
+maps = Informer(cluster, MAPS, lambda m: seen.add(m["metadata"]["name"].partition("-")[2]), lambda *_: None, lambda *_: None)
+maps.start()
+maps.synced.wait()
+Informer(cluster, "/api/v1/pods", lambda pod: make(pod, "come"), lambda *_: None, gone).start()
+time.sleep(600)
+"""
 
 
 class SweepCountsTest(unittest.TestCase):
@@ -81,6 +101,13 @@ class SweepCountsTest(unittest.TestCase):
                     "--settle", "500ms", "-o", out, *collects, command=[sys.executable, "-c", OWNING, os.path.dirname(BLIND)]), 0)
                 told = [report["without"][name] for name in ("orphans", "orphan")]
                 self.assertEqual(told, [0, None] if collects else [3, "configmaps default/of-web-0"])
+
+    def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):
+        self.tape = test_sweep.Story(["web-0"]).write(self.folder + "/one.tape")
+        for kind, code in (("owned", 0), ("loose", 1)):
+            with self.subTest(kind=kind):
+                self.end(self.begin("--patterns", "echo", "--gc", "--write", "overlay", "--speed", "4", "-o",
+                    os.path.join(self.folder, kind), command=[sys.executable, "-c", LATE, os.path.dirname(BLIND), kind]), code)
 
     def test_an_update_by_deletion_and_creation_is_an_update(self):
         self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/two.tape")

@@ -116,8 +116,9 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 /* SQL: whether a text names an object of that alias by its name; shorter names may stand in any text. */
 #define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
 
-#define SWEEP_OTHER_CONTENT " is left with other content"
-#define SWEEP_NOT_WRITTEN   " is not written"
+#define SWEEP_ENDS_BY_ITSELF "ends by itself"
+#define SWEEP_OTHER_CONTENT  " is left with other content"
+#define SWEEP_NOT_WRITTEN    " is not written"
 
 /* In contents, in the place of a resourceVersion that a write of that run took, and no event of the tape has. */
 #define SWEEP_VERSION "(resourceVersion)"

@@ -26,7 +26,9 @@ static void tell_end(struct buf *to, const struct sweep_answer *a)
 	switch (a->end) {
 	case SWEEP_TIMEOUT: say(to, "does not come to an end"); break;
 	case SWEEP_QUIET: say(to, "is quiet at the end, exit code %lld", (long long)a->exit_code); break;
-	case SWEEP_BY_ITSELF: say(to, "ends by itself, exit code %lld", (long long)a->exit_code); break;
+	case SWEEP_BY_ITSELF:
+		say(to, SWEEP_ENDS_BY_ITSELF ", exit code %lld", (long long)a->exit_code);
+		break;
 	}
 }
 

@@ -10,14 +10,24 @@
 /* An update by deletion and creation has both within a second, and no event of the tape comes in between. */
 #define REPLACED_NS "1000000000"
 
+/* What is made for an owner that the tape has deleted, a cluster's garbage collector takes at once: that it was made, and
+ * deleted, does not count. */
+#define OF_THE_GONE                                                                                          \
+	"status = 201 AND policy = 'overlay' AND json_valid(object) AND EXISTS (SELECT 1 FROM deaths AS d,"  \
+	" json_each(object, '$.metadata.ownerReferences') AS o WHERE d.uid = json_extract(o.value, '$.uid')" \
+	" AND d.seq <= writes.seq AND (json_extract(o.value, '$.controller')"                                \
+	" OR json_array_length(object, '$.metadata.ownerReferences') = 1))"
+
 /* The run's `left` lists what is there at the end. What the program made, and neither is in that list nor was deleted by
  * the program, others have deleted. An apply that creates an object is answered 201, too. */
 static const char counts_sql[] =
-	"WITH w AS (SELECT write, time_ns, iif(status = 201, 'create', verb) AS verb,"
+	"WITH deaths AS MATERIALIZED (SELECT uid, min(seq) AS seq FROM events WHERE type = 'DELETED' AND uid IS NOT NULL"
+	"  AND EXISTS (SELECT 1 FROM writes WHERE json_valid(object) AND object LIKE '%\"ownerReferences\"%') GROUP BY uid),"
+	" w AS (SELECT write, time_ns, iif(status = 201, 'create', verb) AS verb,"
 	"  resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
 	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
 	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix, iif(policy = 'overlay' AND json_valid(object),"
-	"   json_extract(object, '$.metadata.uid'), NULL) AS uid FROM writes"
+	"   json_extract(object, '$.metadata.uid'), NULL) AS uid, " OF_THE_GONE " AS is_vain FROM writes"
 	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
 	"  AND (status = 201 OR verb = 'delete') AND resource NOT IN ('leases', 'events')),"
 	" gone AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name,"
@@ -25,12 +35,13 @@ static const char counts_sql[] =
 	"    AND n.write > d.write AND n.time_ns < d.time_ns + " REPLACED_NS
 	"    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE out_ns BETWEEN d.time_ns AND n.time_ns AND seq < 1 << 62)) AS replaced"
 	"  FROM w AS d LEFT JOIN w AS c ON c.verb = 'create' AND c.resource = d.resource AND c.place = d.place"
-	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write),"
+	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write"
+	"  HAVING NOT coalesce(c.is_vain, 0)),"
 	" there AS (SELECT json_extract(j.value, '$[3]') AS uid FROM run, json_each(run.value) AS j WHERE run.name = 'left'),"
-	" ended AS (SELECT resource FROM w WHERE verb = 'create' AND uid IS NOT NULL AND uid NOT IN (SELECT uid FROM there)"
+	" ended AS (SELECT resource FROM w WHERE verb = 'create' AND NOT is_vain AND uid IS NOT NULL AND uid NOT IN (SELECT uid FROM there)"
 	"  AND EXISTS (SELECT 1 FROM run WHERE name = 'left') AND write NOT IN (SELECT made FROM gone WHERE made IS NOT NULL))"
 	" SELECT 'creates of ' || resource AS key, resource, count(*), 0, (SELECT count(*) FROM gone AS g WHERE replaced"
-	"   AND g.resource = w.resource) FROM w WHERE verb = 'create' GROUP BY 1"
+	"   AND g.resource = w.resource) FROM w WHERE verb = 'create' AND NOT is_vain GROUP BY 1"
 	" UNION ALL SELECT 'deletions of ' || resource, resource, sum(own), sum(NOT own), sum(replaced) FROM ("
 	"   SELECT resource, 1 AS own, replaced FROM gone UNION ALL SELECT resource, 0, 0 FROM ended) GROUP BY 1"
 	" UNION ALL SELECT '" SWEEP_EARLIER

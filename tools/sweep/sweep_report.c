@@ -326,6 +326,22 @@ static void print_left_out(const struct sweep_report *r, FILE *to)
 		fprintf(to, " could not be tried: %s\n", r->why_left_out);
 }
 
+/* A kubelet would start it again. */
+static void print_ended(const struct sweep_report *r, FILE *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += r->tries[i].verdict == SWEEP_WRONG && r->without->end == SWEEP_QUIET &&
+		     strncmp(r->tries[i].differences, SWEEP_ENDS_BY_ITSELF,
+			     sizeof(SWEEP_ENDS_BY_ITSELF) - 1) == 0;
+	if (n)
+		fprintf(to,
+			"%zu made it end by itself: if it counts on being started again, sweep it in a loop (sh -c 'while :; "
+			"do COMMAND; sleep 1; done')\n",
+			n);
+}
+
 /* Why some were not tried. */
 static void print_untried(const struct sweep_report *r, FILE *to)
 {
@@ -373,6 +389,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	print_missed(r, false, to);
 	print_missed(r, true, to);
 	print_left_out(r, to);
+	print_ended(r, to);
 	if (unsure)
 		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
 			unsure);
