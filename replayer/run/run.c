@@ -386,13 +386,17 @@ void run_store_killed(struct run *r)
 
 void run_store_left(struct run *r)
 {
-	char *left;
+	char *left, *shown;
 
 	if (!r->file || r->told_left)
 		return;
 	left = run_left(r->world, r->redactor);
+	shown = run_shown(r->world);
 	run_file_fact(r->file, "left", left);
+	if (shown)
+		run_file_fact(r->file, "shown", shown);
 	r->told_left = true;
+	free(shown);
 	free(left);
 }
 

@@ -6,6 +6,7 @@
 #include "schema/tape/redact.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void add_text(cJSON *to, char *text)
@@ -65,5 +66,23 @@ char *run_left(const struct world *w, struct redactor *redactor)
 	}
 	text = cJSON_PrintUnformatted(list);
 	cJSON_Delete(list);
+	return text;
+}
+
+char *run_shown(const struct world *w)
+{
+	size_t count, len;
+	const struct overlay_shown *shown = overlay_shown(w->overlay, &count);
+	char *text = NULL;
+	FILE *to;
+
+	if (!count)
+		return NULL;
+	to = open_memstream(&text, &len);
+	for (size_t i = 0; i < count; i++)
+		fprintf(to, "%c[%llu,\"%llu\"]", i ? ',' : '[', (unsigned long long)shown[i].seq,
+			(unsigned long long)shown[i].rv);
+	fputc(']', to);
+	fclose(to);
 	return text;
 }

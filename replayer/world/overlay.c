@@ -16,6 +16,8 @@ struct overlay {
 	size_t bytes, superseded_bytes; /* bytes: of those that are not superseded */
 	struct moved *moved;
 	size_t moved_count, moved_cap; /* cap: a power of two */
+	struct overlay_shown *shown;
+	size_t shown_count;
 };
 
 struct overlay *overlay_new(void)
@@ -45,6 +47,7 @@ void overlay_free(struct overlay *o)
 	free(o->versions);
 	free(o->superseded);
 	free(o->moved);
+	free(o->shown);
 	free(o);
 }
 
@@ -53,6 +56,12 @@ static struct slice overlay_copy(struct slice s, char *to)
 	if (s.len)
 		memcpy(to, s.ptr, s.len);
 	return (struct slice){to, s.len};
+}
+
+static void note_shown(struct overlay *o, uint64_t seq, uint64_t rv)
+{
+	o->shown = xgrow(o->shown, o->shown_count, sizeof(*o->shown));
+	o->shown[o->shown_count++] = (struct overlay_shown){seq, rv};
 }
 
 const struct overlay_version *overlay_add(
@@ -76,6 +85,8 @@ const struct overlay_version *overlay_add(
 	o->superseded[o->count] = false;
 	o->versions[o->count++] = added;
 	o->bytes += cost(added);
+	if (v->tape_seq)
+		note_shown(o, v->tape_seq, v->rv);
 	return added;
 }
 
@@ -155,6 +166,12 @@ static void moved_grow(struct overlay *o)
 	free(old);
 }
 
+const struct overlay_shown *overlay_shown(const struct overlay *o, size_t *ret_count)
+{
+	*ret_count = o->shown_count;
+	return o->shown;
+}
+
 void overlay_move(struct overlay *o, uint64_t seq, uint64_t rv)
 {
 	struct moved *slot;
@@ -164,6 +181,7 @@ void overlay_move(struct overlay *o, uint64_t seq, uint64_t rv)
 	slot = moved_slot(o, seq);
 	o->moved_count += slot->seq == 0;
 	*slot = (struct moved){seq, rv};
+	note_shown(o, seq, rv);
 }
 
 uint64_t overlay_moved(const struct overlay *o, uint64_t seq)

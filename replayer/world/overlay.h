@@ -63,4 +63,11 @@ uint64_t overlay_drop(struct overlay *o, uint32_t *ret_resource);
 void overlay_move(struct overlay *o, uint64_t seq, uint64_t rv);
 uint64_t overlay_moved(const struct overlay *o, uint64_t seq); /* 0: with its own */
 
+/* All events of the tape that were shown with another version, whether they moved up or followed what programs had
+ * written; in that order, borrowed until the next add or move. */
+struct overlay_shown {
+	uint64_t seq, rv;
+};
+const struct overlay_shown *overlay_shown(const struct overlay *o, size_t *ret_count);
+
 #endif

@@ -4,25 +4,16 @@
  * Two programs that do their work well need not write the same things: who missed a state writes nothing
  * about it. So not the writes are compared, but what is left of them at the end: of each object the last
  * content, and nothing of objects that are gone by then, whether the tape deleted them or the program did.
- * Leases and Events do not count, nor do what the server fills in, the time of day, and TRIGGER_TIME.
+ * Leases and Events do not count, nor does what the server fills in, and what differs by itself (sweep_normal.h).
  */
 #include "tools/sweep/sweep.h"
 
-#include "replayer/json/json_tree.h"
-#include "schema/base/clock.h"
-#include "schema/base/limits.h"
 #include "schema/run/run_schema.h"
 #include "tools/sweep/sweep_ignored.h"
+#include "tools/sweep/sweep_normal.h"
 #include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-/* When that happened which endpoints and their slices answer to: a cluster's latency is measured by it. */
-#define TRIGGER_TIME "endpoints.kubernetes.io/last-change-trigger-time"
-
-#define TIME_LEN  20               /* of 2026-01-02T03:04:05Z, but for the Z */
-#define AROUND_NS (120 * NS_PER_S) /* a time so near to the run is the time of day */
 
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
@@ -189,188 +180,12 @@ static const char facts_sql[] =
 	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased'),"
 	" (SELECT max(seq) FROM requests), (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')";
 
-/* resourceVersions that only this run's writes took. */
-static const char given_sql[] =
-	"SELECT DISTINCT rv FROM writes WHERE policy = 'overlay' AND status BETWEEN 200 AND 299 AND coalesce(rv, '') <> ''"
-	" AND rv NOT IN (SELECT CAST(rv AS TEXT) FROM events) ORDER BY rv";
-
 struct reading {
 	struct sweep_answer *to;
 	const struct compare_rules *ignored; /* NULL: none */
-	struct text_list given;              /* owned, sorted */
+	struct sweep_normal normal;
 	char ended_by[16];
-	int64_t begin_ns, end_ns;
-	bool rebased; /* no time says anything: each run has moved it by another amount */
 };
-
-/* ---- the time of day ---- */
-
-static bool is_digits(const char *text, const char *form)
-{
-	for (; *form; text++, form++) {
-		if (*form == '0' ? (*text < '0' || *text > '9') : *text != *form)
-			return false;
-	}
-	return true;
-}
-
-static bool is_now(const struct reading *r, const char *text)
-{
-	struct tm tm = {0};
-	int64_t ns;
-
-	if (!is_digits(text, "0000-00-00T00:00:00") || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
-		return false;
-	ns = (int64_t)timegm(&tm) * NS_PER_S;
-	return r->rebased || (ns >= r->begin_ns - AROUND_NS && ns <= r->end_ns + AROUND_NS);
-}
-
-/* Writes NOW over times of day, fractions of seconds included. */
-static void hide_times(const struct reading *r, char *text)
-{
-	char *to = text;
-
-	while (*text) {
-		if (*text < '0' || *text > '9' || !is_now(r, text)) {
-			*to++ = *text++;
-			continue;
-		}
-		text += TIME_LEN - 1;
-		if (*text == '.')
-			text += 1 + strspn(text + 1, "0123456789");
-		memcpy(to, "NOW", 3);
-		to += 3;
-	}
-	*to = '\0';
-}
-
-/* ---- one text for one meaning ---- */
-
-static int by_name(const void *left, const void *right)
-{
-	const cJSON *a = *(cJSON *const *)left, *b = *(cJSON *const *)right;
-
-	return strcmp(a->string ? a->string : "", b->string ? b->string : "");
-}
-
-static void sort_members(cJSON *object)
-{
-	size_t count = (size_t)cJSON_GetArraySize(object);
-	cJSON **members = xcalloc(count + 1, sizeof(*members));
-
-	for (size_t i = 0; i < count; i++)
-		members[i] = cJSON_DetachItemFromArray(object, 0);
-	qsort(members, count, sizeof(*members), by_name);
-	for (size_t i = 0; i < count; i++)
-		cJSON_AddItemToArray(object, members[i]);
-	free(members);
-}
-
-struct item {
-	cJSON *value;
-	char *text;
-};
-
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(((const struct item *)left)->text, ((const struct item *)right)->text);
-}
-
-/* Go's maps have no order, and many a program makes a list of one: the ports of a service, references to owners. */
-static void sort_items(cJSON *list)
-{
-	size_t count = (size_t)cJSON_GetArraySize(list);
-	struct item *items;
-
-	for (const cJSON *child = list->child; child; child = child->next) {
-		if (!cJSON_IsObject(child))
-			return;
-	}
-	items = xcalloc(count + 1, sizeof(*items));
-	for (size_t i = 0; i < count; i++) {
-		items[i].value = cJSON_DetachItemFromArray(list, 0);
-		items[i].text = cJSON_PrintUnformatted(items[i].value);
-	}
-	qsort(items, count, sizeof(*items), by_text);
-	for (size_t i = 0; i < count; i++) {
-		cJSON_AddItemToArray(list, items[i].value);
-		cJSON_free(items[i].text);
-	}
-	free(items);
-}
-
-static int compare_text(const void *key, const void *item)
-{
-	return strcmp(key, *(const char *const *)item);
-}
-
-static bool is_given(const struct reading *r, const cJSON *value)
-{
-	return cJSON_IsString(value) && r->given.count &&
-	       bsearch(value->valuestring, r->given.items, r->given.count, sizeof(*r->given.items),
-		       compare_text);
-}
-
-static char *normal_text(const struct reading *r, struct slice text);
-
-/* An object in a text, such as the configuration that was last applied, has members in the order in which they came. */
-static void normalize_object_in(const struct reading *r, cJSON *text)
-{
-	char *normal;
-
-	if (!cJSON_IsString(text) || *text->valuestring != '{')
-		return;
-	normal = normal_text(r, slice_of(text->valuestring));
-	cJSON_SetValuestring(text, normal);
-	free(normal);
-}
-
-/* json_tree_parse has limited the depth. References, such as a volume's claimRef, have a version as well, which says
- * when the program looked; so does a label with a version that this run gave out. */
-static void normalize_tree(const struct reading *r, cJSON *tree)
-{
-	if (cJSON_IsObject(tree))
-		cJSON_DeleteItemFromObjectCaseSensitive(tree, "resourceVersion");
-	else if (is_given(r, tree))
-		cJSON_SetValuestring(tree, SWEEP_VERSION);
-	else
-		normalize_object_in(r, tree);
-	for (cJSON *child = tree->child; child; child = child->next)
-		normalize_tree(r, child);
-	if (cJSON_IsObject(tree))
-		sort_members(tree);
-	else if (cJSON_IsArray(tree))
-		sort_items(tree);
-}
-
-static void drop_trigger_time(cJSON *object)
-{
-	cJSON *meta = cJSON_GetObjectItemCaseSensitive(object, "metadata");
-	cJSON *annotations = cJSON_GetObjectItemCaseSensitive(meta, "annotations");
-
-	cJSON_DeleteItemFromObjectCaseSensitive(annotations, TRIGGER_TIME);
-	if (cJSON_IsObject(annotations) && !annotations->child)
-		cJSON_DeleteItemFromObjectCaseSensitive(meta, "annotations");
-}
-
-/* A program may create an object in one run and update it in another: the order of
- * members is not its work. */
-static char *normal_text(const struct reading *r, struct slice text)
-{
-	cJSON *tree = NULL;
-	struct buf out;
-	char *result;
-
-	if (json_tree_parse(text, &tree, NULL))
-		return slice_dup(text);
-	buf_init(&out, LIMIT_DOCUMENT_BYTES);
-	drop_trigger_time(tree);
-	normalize_tree(r, tree);
-	result = json_tree_print(tree, &out, NULL) == 0 ? slice_dup(buf_slice(&out)) : slice_dup(text);
-	buf_release(&out);
-	cJSON_Delete(tree);
-	return result;
-}
 
 /* ---- reading ---- */
 
@@ -385,47 +200,28 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->exit_code = v[1].integer;
 	r->to->watches = (uint64_t)v[2].integer;
 	r->to->hits = (uint64_t)v[3].integer;
-	r->begin_ns = v[4].integer;
-	r->end_ns = v[5].integer;
+	r->normal.begin_ns = v[4].integer;
+	r->normal.end_ns = v[5].integer;
 	r->to->absorbed = (uint64_t)v[6].integer;
-	if (v[8].integer > r->begin_ns)
-		r->to->start_ns = v[8].integer - r->begin_ns;
+	if (v[8].integer > r->normal.begin_ns)
+		r->to->start_ns = v[8].integer - r->normal.begin_ns;
 	r->to->delivered = (uint64_t)v[10].integer;
 	r->to->pause_ns = v[9].type == SQL_INTEGER ? v[9].integer : 0;
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);
 	r->to->probe_code = v[11].integer;
 	r->to->reads_back = v[13].integer;
-	r->rebased = v[14].integer;
+	r->normal.rebased = v[14].integer;
 	r->to->at_seq = (uint64_t)v[15].integer;
 	r->to->last_seq = (uint64_t)v[16].integer;
-	if (v[12].type == SQL_INTEGER && r->end_ns > v[12].integer)
-		r->to->trouble_ns = r->end_ns - v[12].integer;
+	if (v[12].type == SQL_INTEGER && r->normal.end_ns > v[12].integer)
+		r->to->trouble_ns = r->normal.end_ns - v[12].integer;
 	return 0;
-}
-
-/* Times go first: they must not decide about an order. */
-static char *content_of(const struct reading *r, const struct sql_value *v)
-{
-	char *text = slice_dup(v->bytes), *content;
-
-	hide_times(r, text);
-	content = normal_text(r, slice_of(text));
-	free(text);
-	return content;
 }
 
 static char *text_of(const struct sql_value *v)
 {
 	return v->type == SQL_TEXT || v->type == SQL_BLOB ? slice_dup(v->bytes) : xstrdup("");
-}
-
-static int on_given(void *context, const struct sql_value *v, size_t count, struct err *err)
-{
-	(void)count;
-	(void)err;
-	text_list_add(&((struct reading *)context)->given, slice_dup(v[0].bytes));
-	return 0;
 }
 
 static int on_effect(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -440,8 +236,8 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
 	to->effects[to->effect_count++] = (struct sweep_effect){.key = text_of(&v[0]),
 		.resource = text_of(&v[1]),
-		.content = content_of(r, &v[2]),
-		.tape = v[4].type == SQL_TEXT ? content_of(r, &v[4]) : NULL,
+		.content = sweep_normal_text(&r->normal, v[2].bytes),
+		.tape = v[4].type == SQL_TEXT ? sweep_normal_text(&r->normal, v[4].bytes) : NULL,
 		.made_seq = v[3].type == SQL_INTEGER ? (uint64_t)v[3].integer : 0};
 	return 0;
 }
@@ -499,7 +295,6 @@ void sweep_answer_sort(struct sweep_answer *a)
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
 {
 	const struct sql_sink facts = {.row = on_facts, .context = r};
-	const struct sql_sink given = {.row = on_given, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
 	char *sql = xasprintf("%s%s%s%s%s", there_sql, left_sql, effects_sql, last_sql, told_sql);
 	int rc = sql_session_add_run(s, run, err);
@@ -507,7 +302,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
 	if (rc == 0)
-		rc = sql_session_run(s, slice_of(given_sql), &given, err);
+		rc = sweep_normal_read(s, &r->normal, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(sql), &effects, err);
 	free(sql);
@@ -535,7 +330,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	if (rc == 0 && asked->without)
 		rc = sweep_recorded_read(s, &answer.recorded, err);
 	sql_session_close(s);
-	text_list_release(&r.given);
+	sweep_normal_release(&r.normal);
 	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
 	else if (strcmp(r.ended_by, "quiet") == 0)

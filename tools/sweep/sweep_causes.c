@@ -81,6 +81,24 @@ static char *tell_status(char *sort, const char *line)
 	return told;
 }
 
+#define BETWEEN "; "
+
+/* Whether one of the sorts in a key is that. */
+static bool has_sort(const char *key, const char *sort)
+{
+	size_t len = strlen(sort);
+
+	for (const char *at = key; (at = strstr(at, sort)); at++) {
+		bool begins =
+			at == key || ((size_t)(at - key) >= strlen(BETWEEN) &&
+					     strncmp(at - strlen(BETWEEN), BETWEEN, strlen(BETWEEN)) == 0);
+
+		if (begins && (!at[len] || strncmp(at + len, BETWEEN, strlen(BETWEEN)) == 0))
+			return true;
+	}
+	return false;
+}
+
 /* The sorts of the sentences, each once, in their order. NULL has none. For people what follows from a panic is no part of
  * the cause: it depends on how far the program had come. */
 static char *key_of(const char *differences, bool for_people)
@@ -95,9 +113,9 @@ static char *key_of(const char *differences, bool for_people)
 
 		if (for_people)
 			sort = tell_status(sort, line);
-		if (!strstr(key, sort) && strlen(key) < KEY_BYTES &&
+		if (*sort && !has_sort(key, sort) && strlen(key) < KEY_BYTES &&
 			(!panics || sweep_oracle_is_alarm(sort))) {
-			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
+			char *longer = xasprintf("%s%s%s", key, *key ? BETWEEN : "", sort);
 
 			free(key);
 			key = longer;
@@ -125,7 +143,7 @@ bool sweep_share_cause(const char *differences, const char *others)
 	while (*rest && !share) {
 		char *sort = next_sort(&rest);
 
-		share = *sort && strstr(key, sort);
+		share = *sort && has_sort(key, sort);
 		free(sort);
 	}
 	free(key);

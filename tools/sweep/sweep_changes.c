@@ -192,7 +192,8 @@ static int by_sort(const void *left, const void *right)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* One of each sort is a place. Releases them. */
+/* One of each sort is a place: the smallest, and the first of these; while it is down the last, after which none of the sort
+ * makes up for it. Releases them. */
 static void choose(const struct sweep_finding *f, enum sweep_kind kind, struct windows *all)
 {
 	size_t end;
@@ -201,10 +202,13 @@ static void choose(const struct sweep_finding *f, enum sweep_kind kind, struct w
 		qsort(all->items, all->count, sizeof(*all->items), by_sort);
 	for (size_t i = 0; i < all->count; i = end) {
 		const struct window *w = &all->items[i];
-		struct sweep_position *p = sweep_positions_add(f, kind, w->first, w->last);
+		struct sweep_position *p;
 
 		for (end = i + 1; end < all->count && strcmp(all->items[end].sort, w->sort) == 0;)
 			end++;
+		if (kind == SWEEP_DOWNTIME)
+			w = &all->items[end - 1];
+		p = sweep_positions_add(f, kind, w->first, w->last);
 		p->what = xstrdup(strchr(w->sort, '\n') + 1);
 		p->alike = end - i;
 	}
