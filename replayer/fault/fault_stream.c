@@ -371,6 +371,13 @@ static bool is_in_scope(const struct faults *f, const struct fault_stream *s, si
 	return fault_matches_request(&f->file.rules[rule].where, &s->request);
 }
 
+/* A command that is killed loses all its watches, whatever resource the rule is about. */
+static bool is_struck(
+	const struct faults *f, const struct fault_stream *s, const struct fault_rule *r, size_t index)
+{
+	return r->what.act == FAULT_RESTART || is_in_scope(f, s, index);
+}
+
 bool fault_hits(struct faults *f, const struct fault_firing *firing, struct fault_stream *s)
 {
 	const struct fault_rule *r = firing->rule;
@@ -379,7 +386,7 @@ bool fault_hits(struct faults *f, const struct fault_firing *firing, struct faul
 	if (firing->step != FAULT_BEGINS ||
 		(!fault_ends_streams(r->what.act) && r->what.act != FAULT_RESTART))
 		return false;
-	if (firing->stream ? firing->stream != s : !is_in_scope(f, s, firing->rule_index))
+	if (firing->stream ? firing->stream != s : !is_struck(f, s, r, firing->rule_index))
 		return false;
 	if (firing->client && firing->client != s->client)
 		return false;

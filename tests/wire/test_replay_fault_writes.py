@@ -32,6 +32,18 @@ for path in paths:
 time.sleep(600)
 """
 
+# Watches nodes only some time after pods.
+LATER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+def nothing(*_):
+    pass
+for path in ("/api/v1/pods", "/api/v1/nodes"):
+    Informer(Cluster(), path, nothing, nothing, nothing).start()
+    time.sleep(0.5)
+time.sleep(600)
+"""
 
 # Leads, and does its work; and has a lease that tells that it lives, as a node has.
 LEADER = """
@@ -358,6 +370,16 @@ class RestartTest(FaultCase):
             "--gap", "#1,0s,restart,hold=1h,event=type='DELETED'", "--", sys.executable, "-c", LAZY, os.path.dirname(CONTROLLER), marker],
             capture_output=True, text=True, timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_all_its_watches_are_waited_for_whatever_resource_the_fault_is_about(self):
+        run = os.path.join(self.folder, "later.run")
+        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--speed", "max", "--settle", "1s", "--wait-watchers", "2", "--gaps", "none", "--run", run,
+            "--gap", "#1,2ev,restart,pods,event=type='DELETED'", "--", sys.executable, "-c", LATER, os.path.dirname(CONTROLLER)],
+            capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        listed = sqlite3.connect(run).execute("SELECT resource, seq FROM requests WHERE verb = 'list' ORDER BY request").fetchall()[2:]
+        self.assertEqual([resource for resource, _ in listed], ["pods", "nodes"])
+        self.assertEqual(listed[0][1], listed[1][1])
 
     def test_the_lease_by_which_it_led_holds_its_next_life_up_no_longer(self):
         run = os.path.join(self.folder, "leader.run")
