@@ -391,6 +391,13 @@ static void give_up(void *context)
 	upkeep_give_up(((struct replayer *)context)->upkeep);
 }
 
+static bool is_late(void *context)
+{
+	const struct replayer *r = context;
+
+	return r->faults.act && fault_act_is_late(r->faults.act);
+}
+
 static void stop_awaiting(void *context)
 {
 	const struct replayer *r = context;
@@ -414,6 +421,7 @@ static void open_settle(struct replayer *r)
 		.is_owed = is_owed,
 		.show_all = show_all,
 		.give_up = give_up,
+		.is_late = is_late,
 		.stop_awaiting = stop_awaiting,
 		.context = r};
 

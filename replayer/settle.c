@@ -12,7 +12,7 @@
 #define LOOK_MIN (5 * NS_PER_MS)
 /* A client that is never quiet does not stop the tape for ever, and at each further event not for so long again. */
 #define STEP_MAX      (30 * NS_PER_S)
-#define STEP_LEAST    NS_PER_S
+#define STEP_LEAST    NS_PER_S /* also while their own writes are kept from them */
 #define STEP_SHORTENS 4
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
@@ -120,6 +120,11 @@ static void warn_once(struct settle *s)
 	s->warned = true;
 }
 
+static int64_t longest_step(const struct settle *s)
+{
+	return s->options.is_late(s->options.context) ? STEP_LEAST : s->step_max_ns;
+}
+
 static void wait_shorter(struct settle *s)
 {
 	s->step_max_ns /= STEP_SHORTENS;
@@ -185,9 +190,10 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 	if (!s->shut)
 		return;
 	if (now_ns - s->idle_ns < idle_time(s, now_ns)) {
-		if (now_ns - s->shut_ns < s->step_max_ns)
+		if (now_ns - s->shut_ns < longest_step(s))
 			return;
-		warn_once(s);
+		if (longest_step(s) == STEP_MAX)
+			warn_once(s);
 		wait_shorter(s);
 	} else {
 		s->step_max_ns = STEP_MAX;

@@ -50,6 +50,9 @@ struct settle_options {
 	bool (*is_owed)(void *context);
 	void (*show_all)(void *context);
 	void (*give_up)(void *context);
+	/* In lock-step: whether clients' own writes are kept from them until the tape goes on. They may ask in vain until
+	 * then, and are not waited for as long. */
+	bool (*is_late)(void *context);
 	/* In lock-step: a client that has just been started again will open no further watch. */
 	void (*stop_awaiting)(void *context);
 	void *context;

@@ -161,6 +161,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.settle_ns = s->v->tried.settle_ns,
 		.anew = sweep_line_anew(s, false),
 		.anew_laid_over = sweep_line_anew(s, true),
+		.paced = sweep_line_paced(s),
 		.verdict = sweep_line_verdict(s, false),
 		.verdict_laid_over = sweep_line_verdict(s, true),
 		.child = s->runs.options.child,
@@ -185,6 +186,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	rc = report_all(s->v, &r, ret_code, err);
 	free(r.again);
 	free(r.anew);
+	free(r.paced);
 	free(r.anew_laid_over);
 	free(r.verdict);
 	free(r.verdict_laid_over);
@@ -246,7 +248,7 @@ static int try_all(struct sweep *s, struct err *err)
 /* Makes all runs. *ret_told: there is something to report, also if a later run failed. */
 static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 {
-	int rc = sweep_find_answer(s, err);
+	int rc = sweep_find_answers(s, err);
 	struct err why;
 
 	if (rc)
@@ -255,11 +257,7 @@ static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 		fputs("kubetape sweep: stopped before any gap was tried\n", stderr);
 	if (s->unsteady || s->stopped)
 		return 0;
-	rc = sweep_find_laid_over(s, err);
-	if (rc == 0 && s->unsteady)
-		return 0;
-	if (rc == 0 && !s->stopped)
-		rc = sweep_find_positions(s, err);
+	rc = sweep_find_positions(s, err);
 	if (rc == 0)
 		sweep_make_tries(s);
 	if (rc == 0 && s->v->again)

@@ -86,6 +86,8 @@ void faults_yield(struct faults *f, const struct fault_now *now);
 /* The program that was started again has opened watches, and then nothing for long: it does without the others that it had
  * before, and nobody waits for them. */
 void faults_stop_awaiting(struct faults *f, const struct fault_now *now);
+/* Whether programs' own writes are kept from watches now, until the tape has gone on. */
+bool faults_are_late(const struct faults *f);
 /* Whether the replay's clock has to wait for watches to come back. */
 bool faults_is_holding(const struct faults *f, const struct fault_now *now);
 

@@ -184,3 +184,14 @@ void faults_frame(struct faults *f, const struct fault_now *now, struct fault_st
 	}
 	count_touched(f, s, touched, ret);
 }
+
+bool faults_are_late(const struct faults *f)
+{
+	for (size_t i = 0; i < f->episode_count; i++) {
+		const struct fault_what *what = &f->file.rules[f->episodes[i].rule].what;
+
+		if (f->episodes[i].state == EPISODE_ACTIVE && what->act == FAULT_ECHO && what->count)
+			return true;
+	}
+	return false;
+}

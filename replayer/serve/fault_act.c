@@ -393,6 +393,11 @@ void fault_act_yield(struct fault_act *a)
 	try_waiting(a);
 }
 
+bool fault_act_is_late(const struct fault_act *a)
+{
+	return faults_are_late(a->faults);
+}
+
 void fault_act_stop_awaiting(struct fault_act *a)
 {
 	struct fault_now now;

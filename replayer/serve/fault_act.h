@@ -35,6 +35,9 @@ void fault_act_jump(struct fault_act *a, const struct tape *t);
 /* The tape waits for a program, which therefore is to see all that has happened. */
 void fault_act_yield(struct fault_act *a);
 
+/* Whether programs' own writes are kept from them now, until the tape has gone on. */
+bool fault_act_is_late(const struct fault_act *a);
+
 /* To be called when the restarted program is quiet: the clock stops waiting for watches that the program has not opened. */
 void fault_act_stop_awaiting(struct fault_act *a);
 

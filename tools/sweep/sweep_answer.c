@@ -8,6 +8,7 @@
  */
 #include "tools/sweep/sweep.h"
 
+#include "replayer/run/pace.h"
 #include "schema/run/run_schema.h"
 #include "tools/sweep/sweep_ignored.h"
 #include "tools/sweep/sweep_normal.h"
@@ -263,6 +264,25 @@ static int read_orphans(struct sql_session *s, struct sweep_answer *to, struct e
 	return rc;
 }
 
+static int on_request(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	pace_note(context, v[0].integer);
+	return 0;
+}
+
+static int read_pace(struct sql_session *s, struct sweep_answer *to, struct err *err)
+{
+	struct pace pace = {0};
+	const struct sql_sink requests = {.row = on_request, .context = &pace};
+	int rc =
+		sql_session_run(s, slice_of("SELECT time_ns FROM requests ORDER BY time_ns"), &requests, err);
+
+	to->rest_ns = pace_rest_ns(&pace);
+	return rc;
+}
+
 static int by_key(const void *left, const void *right)
 {
 	const struct sweep_effect *a = left, *b = right;
@@ -327,6 +347,8 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 		rc = sweep_health_read(s, asked->settle_ns, &answer.health, err);
 	if (rc == 0 && asked->without)
 		rc = read_orphans(s, &answer, err);
+	if (rc == 0 && asked->without)
+		rc = read_pace(s, &answer, err);
 	if (rc == 0 && asked->without)
 		rc = sweep_recorded_read(s, &answer.recorded, err);
 	sql_session_close(s);

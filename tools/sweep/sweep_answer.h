@@ -23,16 +23,17 @@ struct sweep_effect {
 struct sweep_answer {
 	enum sweep_end end;
 	int64_t exit_code;
-	uint64_t watches;   /* opened before the clock ran */
-	int64_t start_ns;   /* how long it took until it had asked for each resource that it lists first */
-	int64_t pause_ns;   /* the longest between two of its requests, leases and Events aside */
-	uint64_t delivered; /* different events that watches were sent */
-	uint64_t at_seq;    /* the tape's event at its last request ... */
-	uint64_t last_seq;  /* ... and the tape's last event */
-	uint64_t absorbed;  /* writes that were not kept */
-	bool reads_back;    /* it asks for objects of a resource of which it has created some */
-	uint64_t hits;      /* what the first fault has struck */
-	int64_t trouble_ns; /* from its first strike to the end of the run; 0: it struck nobody */
+	uint64_t watches; /* opened before the clock ran */
+	int64_t start_ns; /* how long it took until it had asked for each resource that it lists first */
+	int64_t pause_ns; /* the longest between two of its requests, leases and Events aside */
+	int64_t rest_ns; /* after that a program that limits its own rate has no more to ask; 0: it does not */
+	uint64_t delivered;           /* different events that watches were sent */
+	uint64_t at_seq;              /* the tape's event at its last request ... */
+	uint64_t last_seq;            /* ... and the tape's last event */
+	uint64_t absorbed;            /* writes that were not kept */
+	bool reads_back;              /* it asks for objects of a resource of which it has created some */
+	uint64_t hits;                /* what the first fault has struck */
+	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
 	uint64_t

@@ -63,17 +63,39 @@ static inline struct sweep_ground *sweep_ground_of(struct sweep *s, bool laid_ov
 /* The user has stopped it: nothing runs any more. */
 void sweep_stop(struct sweep *s);
 
-/* The command's results, whether always the same, even side by side. */
-int sweep_find_answer(struct sweep *s, struct err *err) MUST_CHECK;
+/* The command's results, whether always the same, even side by side; the same with its writes overlaid, if a pattern needs
+ * that. */
+int sweep_find_answers(struct sweep *s, struct err *err) MUST_CHECK;
+/* A run in lock-step, once it is known how long the tape is. */
+int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
+/* As many as will run at once later; returns how many differ, with what in `differences`, or an error. */
+int sweep_run_full(
+	struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err) MUST_CHECK;
+
+/* ---- sweep_first.c ---- */
+
 /* Whether the first run came to an end, and its probe to an answer. ERR_FAILED, ERR_USAGE. */
 int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
 /* ": in its last 10 s, 312 times 'update pods shop/web-0'", of a run that came to no end; "" if it asked for
  * nothing. The caller frees. */
 char *sweep_tell_busy(const struct sweep *s, const struct sweep_slot *slot);
-/* Like it, with its writes overlaid, if a pattern needs that. */
-int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
-/* A run in lock-step, once it is known how long the tape is. */
-int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
+/* Why no run is laid over the tape; the caller frees. */
+char *sweep_tell_why_not(const struct sweep *s, const struct buf *differences);
+
+/* ---- sweep_pace.c ---- */
+
+/* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
+ * of it. */
+int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err) MUST_CHECK;
+/* That shorter time. A pause may be a wait for the processor, too. */
+int64_t sweep_choose_quick(const struct sweep *s);
+/* What differs by itself in runs of one kind may do so in those of the other. */
+void sweep_share_lessons(struct sweep *s);
+/* How long each event waits in lock-step. A program that limits its own rate, as it has shown in the first run, where all
+ * events came at once, has longer. */
+void sweep_choose_pace(struct sweep *s);
+/* Whether some of what differs by itself at full speed is the same each time in lock-step: 1 or 0, or an error. */
+int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err) MUST_CHECK;
 
 /* Up to ten more runs, or a few more. *ret: they have shown something more that differs by itself. */
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err) MUST_CHECK;

@@ -5,6 +5,10 @@
 
 #include <stdlib.h>
 
+#define PACE_NS (50 * NS_PER_MS)
+#define PACED_NS_MAX                                                                                         \
+	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
+
 /* The requests of its last seconds, most frequent first. */
 static const char busy_sql[] =
 	"SELECT count(*), verb || ' ' || resource || iif(coalesce(apigroup, '') = '', '', '.' || apigroup)"
@@ -91,4 +95,20 @@ int sweep_check_first(const struct sweep *s, struct err *err)
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);
 	return no_end(s, err);
+}
+
+char *sweep_tell_why_not(const struct sweep *s, const struct buf *differences)
+{
+	const struct sweep_slot first = {.number = 1, .laid_over = true};
+	const char *with = s->v->tried.writes.count ? "--hold-finalizer" : "--write overlay";
+	char *busy, *why;
+
+	if (s->laid_over.answer.end != SWEEP_TIMEOUT)
+		return xasprintf("with '%s' two runs differ, the second: %.*s (see --ignore)", with,
+			(int)strcspn(differences->ptr, "\n"), differences->ptr);
+	busy = sweep_tell_busy(s, &first);
+	why = xasprintf("with '%s' the command comes to no end within %lld s%s", with,
+		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy);
+	free(busy);
+	return why;
 }

@@ -7,12 +7,10 @@
 
 #include <stdlib.h>
 
-#define QUICK_MIN_NS     (100 * NS_PER_MS) /* of quiet, where that is enough without faults ... */
-#define QUICK_MAX_NS     (400 * NS_PER_MS)
-#define PAUSES_IN_QUICK  3                        /* ... and the program makes no longer pauses */
-#define FURTHER          (3 + 3 * SWEEP_JOBS_MAX) /* number of the first run of those after the tries */
-#define FURTHER_RUNS     10
 #define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
+#define PACE_NS          (50 * NS_PER_MS)
+#define PACED_NS_MAX                                                                                         \
+	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
 
 void sweep_stop(struct sweep *s)
 {
@@ -196,8 +194,7 @@ static int run_without(
 	return rc ? rc : (int)seen.differ;
 }
 
-/* As many as will run at once later; returns how many differ, or an error. */
-static int run_full(struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err)
+int sweep_run_full(struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err)
 {
 	struct sweep_slot slots[SWEEP_JOBS_MAX];
 	size_t given = s->v->faults.count, count = given && given < s->jobs ? given : s->jobs;
@@ -210,84 +207,6 @@ static int run_full(struct sweep *s, const struct sweep_slot *first, struct buf 
 	}
 	rc = run_beside(s, slots, count, &seen, differences, err);
 	return rc ? rc : (int)seen.differ;
-}
-
-/* A pause may be a wait for the processor, too. */
-static int64_t choose_quick(const struct sweep *s)
-{
-	int64_t ns = PAUSES_IN_QUICK * s->plain.pause_ns;
-
-	return ns < QUICK_MIN_NS ? QUICK_MIN_NS : ns > QUICK_MAX_NS ? QUICK_MAX_NS : ns;
-}
-
-/* Returns 0 if they may have less time of quiet. */
-static int find_quick(
-	struct sweep *s, size_t number, bool laid_over, struct buf *differences, struct err *err)
-{
-	const struct sweep_slot first = {.number = number, .laid_over = laid_over, .quick = true};
-	int rc = 1;
-
-	if (s->v->tried.settle_ns > QUICK_MAX_NS && !s->stopped)
-		rc = run_full(s, &first, differences, err);
-	buf_clear(differences);
-	s->quick = rc == 0;
-	return rc;
-}
-
-static void tell_alone(const struct buf *differences)
-{
-	fprintf(stderr,
-		"kubetape sweep: one runs after the other, as those side by side differ from the first: %.*s\n",
-		(int)strcspn(differences->ptr, "\n"), differences->ptr);
-}
-
-/* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
- * of it. */
-static int find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
-{
-	const struct text_list *unsteady = &sweep_ground_of(s, laid_over)->measure.unsteady;
-	size_t known = unsteady->count;
-	int rc;
-
-	s->runs.quick_ns = choose_quick(s);
-	rc = find_quick(s, 3, laid_over, differences, err);
-	if (rc <= 0 || s->stopped || s->jobs == 1)
-		return rc < 0 ? rc : 0;
-	rc = run_full(
-		s, &(struct sweep_slot){.number = 3 + s->jobs, .laid_over = laid_over}, differences, err);
-	s->alone = rc > 0;
-	if (s->alone)
-		tell_alone(differences);
-	if (rc == 0 && unsteady->count > known)
-		rc = find_quick(s, 3 + 2 * s->jobs, laid_over, differences, err);
-	s->jobs = s->alone ? 1 : s->jobs;
-	return rc < 0 ? rc : 0;
-}
-
-static void share_lessons(struct sweep *s)
-{
-	sweep_measure_add(&s->laid_over.measure, &s->plain.measure);
-	sweep_measure_add(&s->plain.measure, &s->laid_over.measure);
-}
-
-int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err)
-{
-	const struct sweep_ground *ground = sweep_ground_of(s, laid_over);
-	size_t known = ground->measure.unsteady.count;
-	struct buf differences;
-	int rc = 0;
-
-	*ret = false;
-	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	for (size_t made = 0; made < FURTHER_RUNS && rc >= 0 && !s->stopped && !*ret; made += s->jobs) {
-		buf_clear(&differences);
-		rc = run_full(s, &(struct sweep_slot){.number = FURTHER + made, .laid_over = laid_over},
-			&differences, err);
-		*ret = ground->measure.unsteady.count > known;
-	}
-	buf_release(&differences);
-	share_lessons(s);
-	return rc < 0 ? rc : 0;
 }
 
 static bool may_be_slower(const struct sweep *s)
@@ -383,6 +302,8 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 
 	if (rc == 0 && !s->stopped)
 		rc = sweep_check_first(s, err);
+	if (!s->runs.pace_ns)
+		sweep_choose_pace(s);
 	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
@@ -406,12 +327,15 @@ static void forget_answer(struct sweep *s, bool laid_over)
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */
 static int find_answer_in_lockstep(struct sweep *s, const char *why, struct buf *differences, struct err *err)
 {
+	size_t first = differences->len ? strcspn(differences->ptr, "\n") : 0;
+
 	fprintf(stderr,
 		"kubetape sweep: at --speed max %s, so each event waits until the command is quiet (--lockstep "
-		"%lldms): the second %.*s",
-		why, (long long)(SWEEP_PACE_NS / NS_PER_MS), (int)differences->len, differences->ptr);
+		"%lldms)%s%.*s\n",
+		why, (long long)(s->runs.pace_ns / NS_PER_MS), differences->len ? ": in the second, " : "",
+		(int)first, differences->len ? differences->ptr : "");
 	forget_answer(s, false);
-	s->runs.options.lockstep_ns = SWEEP_PACE_NS;
+	s->runs.options.lockstep_ns = s->runs.pace_ns;
 	buf_clear(differences);
 	return find_answer_twice(s, &why, differences, err);
 }
@@ -425,16 +349,18 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
 }
 
 /* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
- * its deletion must be there, and what it is to make or to add must not. */
+ * its deletion must be there, and what it is to make or to add must not. And what a program writes may differ from run to
+ * run just because it does not see what it wrote before. */
 static bool needs_all(const struct sweep *s)
 {
-	bool reads_back = s->plain.answer.reads_back && s->plain.answer.absorbed && !s->v->tried.writes.count;
+	bool absorbs = s->plain.answer.absorbed && !s->v->tried.writes.count;
+	bool reads_back = absorbs && (s->plain.answer.reads_back || s->plain.measure.unsteady.count);
 
 	return reads_back || s->runs.options.recorded.released.count ||
 	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
-int sweep_find_answer(struct sweep *s, struct err *err)
+static int find_plain(struct sweep *s, struct err *err)
 {
 	struct buf differences;
 	int rc;
@@ -449,7 +375,7 @@ int sweep_find_answer(struct sweep *s, struct err *err)
 		rc = 0;
 	}
 	if (rc == 0 && !s->stopped && !s->unsteady && !needs_all(s))
-		rc = find_pace(s, false, &differences, err);
+		rc = sweep_find_pace(s, false, &differences, err);
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }
@@ -492,7 +418,7 @@ static int find_laid_over_in_lockstep(
 	int rc = find_answer_in_lockstep(s, why, differences, err);
 
 	s->unsteady = rc > 0;
-	s->runs.quick_ns = choose_quick(s);
+	s->runs.quick_ns = sweep_choose_quick(s);
 	if (rc || s->stopped)
 		return rc;
 	forget_answer(s, true);
@@ -516,28 +442,11 @@ static bool needs_writes(const struct sweep *s)
 	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
 }
 
-/* Why no run is laid over the tape; the caller frees. */
-static char *tell_why_not(const struct sweep *s, const struct buf *differences)
-{
-	const struct sweep_slot first = {.number = 1, .laid_over = true};
-	const char *with = s->v->tried.writes.count ? "--hold-finalizer" : "--write overlay";
-	char *busy, *why;
-
-	if (s->laid_over.answer.end != SWEEP_TIMEOUT)
-		return xasprintf("with '%s' two runs differ, the second: %.*s (see --ignore)", with,
-			(int)strcspn(differences->ptr, "\n"), differences->ptr);
-	busy = sweep_tell_busy(s, &first);
-	why = xasprintf("with '%s' the command comes to no end within %lld s%s", with,
-		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy);
-	free(busy);
-	return why;
-}
-
 /* No run is laid over the tape. */
 static void do_without(struct sweep *s, const struct buf *differences)
 {
 	free(s->why_left_out);
-	s->why_left_out = tell_why_not(s, differences);
+	s->why_left_out = sweep_tell_why_not(s, differences);
 	if (s->v->tried.writes.count) {
 		fprintf(stderr, "kubetape sweep: %s: the tape takes its finalizers away\n", s->why_left_out);
 		return;
@@ -549,7 +458,8 @@ static void do_without(struct sweep *s, const struct buf *differences)
 	s->search.kinds[SWEEP_DOWNTIME] = false;
 }
 
-int sweep_find_laid_over(struct sweep *s, struct err *err)
+/* Like it, with its writes overlaid, if a pattern needs that. */
+static int find_overlay(struct sweep *s, struct err *err)
 {
 	bool all = needs_all(s);
 	struct buf differences;
@@ -566,12 +476,48 @@ int sweep_find_laid_over(struct sweep *s, struct err *err)
 	s->all_laid_over = s->laid_over.known && all;
 	if (rc >= 0 && all && !s->stopped && !s->unsteady) {
 		buf_clear(&differences);
-		rc = find_pace(s, s->all_laid_over, &differences, err);
+		rc = sweep_find_pace(s, s->all_laid_over, &differences, err);
 	}
-	if (s->laid_over.known)
-		share_lessons(s);
+	if (s->laid_over.known && !all)
+		sweep_share_lessons(s);
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
+}
+
+static int find_both(struct sweep *s, struct err *err)
+{
+	int rc = find_plain(s, err);
+
+	return rc || s->stopped || s->unsteady ? rc : find_overlay(s, err);
+}
+
+/* More of what it writes may be the same each time if it has time for each event; that is then compared. */
+static int look_for_steadier(struct sweep *s, struct err *err)
+{
+	bool laid_over = s->all_laid_over, is_there = s->paced.number && s->paced.laid_over == laid_over;
+
+	if (s->stopped || s->unsteady || !may_be_slower(s) || !is_there ||
+		!sweep_ground_of(s, laid_over)->measure.unsteady.count)
+		return 0;
+	return sweep_is_steadier_paced(s, laid_over, err);
+}
+
+int sweep_find_answers(struct sweep *s, struct err *err)
+{
+	int rc = find_both(s, err);
+
+	if (rc == 0)
+		rc = look_for_steadier(s, err);
+	if (rc <= 0 || s->stopped)
+		return rc < 0 ? rc : 0;
+	fprintf(stderr,
+		"kubetape sweep: what the command writes differs from run to run at --speed max, and less in lock-step: each event "
+		"waits until the command is quiet (--lockstep %lldms)\n",
+		(long long)(s->runs.pace_ns / NS_PER_MS));
+	forget_answer(s, false);
+	forget_answer(s, true);
+	s->runs.options.lockstep_ns = s->runs.pace_ns;
+	return find_both(s, err);
 }
 
 /* One in lock-step tells which event each write is the answer to. Where it comes to something else, or would

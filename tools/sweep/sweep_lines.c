@@ -40,6 +40,13 @@ static char *add_lockstep(char *text, const struct sweep *s)
 	return text;
 }
 
+char *sweep_line_paced(const struct sweep *s)
+{
+	return s->runs.options.lockstep_ns
+		       ? xstrdup("")
+		       : xasprintf(" --lockstep %lldms", (long long)(s->runs.pace_ns / NS_PER_MS));
+}
+
 /* What is the same for `replay` and `sweep`. */
 static char *begin_line(const struct sweep *s, const char *command)
 {

@@ -13,6 +13,9 @@ char *sweep_line_again(const struct sweep *s);
 /* What compares the replay as the sweep has done, and with what: further runs without gaps tell what differs by itself. */
 char *sweep_line_verdict(struct sweep *s, bool laid_over);
 
+/* " --lockstep 50ms", for findings that need it; "" if all have it. */
+char *sweep_line_paced(const struct sweep *s);
+
 /* "kubetape sweep TAPE ...": the same sweep, for findings of which a replay alone does not tell. */
 char *sweep_line_anew(const struct sweep *s, bool laid_over);
 

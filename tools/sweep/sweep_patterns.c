@@ -224,8 +224,10 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 	(void)err;
 	if (f->patterns >> SWEEP_SLOW & 1)
 		add_place(f, SWEEP_SLOW, SWEEP_ALWAYS, resource)->is_empty = !v[1].integer && !v[2].integer;
-	if ((f->patterns >> SWEEP_ECHO & 1) && v[1].integer)
+	if ((f->patterns >> SWEEP_ECHO & 1) && v[1].integer) {
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource)->late_writes = (uint64_t)v[1].integer;
+		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource);
+	}
 	text_list_add(&f->watched, resource);
 	return 0;
 }

@@ -22,12 +22,13 @@ static bool is_of_content(const char *differences)
 	return *differences;
 }
 
+/* What was seen in lock-step, twice, chance at full speed does not explain. */
 static bool is_wanted(const struct sweep_try *t, bool laid_over)
 {
 	bool is_odd = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_CUT || t->verdict == SWEEP_UNSURE;
 
-	return is_odd && t->differences && t->position->laid_over == laid_over &&
-	       is_of_content(t->differences);
+	return is_odd && t->differences && !sweep_is_late_by_events(t->position) &&
+	       t->position->laid_over == laid_over && is_of_content(t->differences);
 }
 
 /* Compares its run once more. */

@@ -227,13 +227,13 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 {
 	if (r->made.count)
 		fprintf(stderr,
-			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, which was "
-			"recorded while it ran: the tape leaves them to the command from now on\n",
+			"kubetape sweep: %zu of the objects that the command makes are on the tape as well, as if it had "
+			"been recorded while it ran: the tape leaves them to the command from now on\n",
 			r->made.count);
 	if (r->ended.count)
 		fprintf(stderr,
 			"kubetape sweep: %zu of the objects of others that the command deletes are deleted on the tape as "
-			"well, which was recorded while it ran: the tape leaves that to the command from now on\n",
+			"well, as if it had been recorded while it ran: the tape leaves that to the command from now on\n",
 			r->ended.count);
 	for (size_t i = 0; i < r->schedulers.count; i++)
 		fprintf(stderr,

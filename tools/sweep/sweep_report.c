@@ -97,9 +97,15 @@ static char *again_of(const struct sweep_report *r, int64_t settle_ns)
 			    : xstrdup(r->again);
 }
 
+bool sweep_is_late_by_events(const struct sweep_position *p)
+{
+	return p->pattern == SWEEP_ECHO && p->kind == SWEEP_ALWAYS && !p->late_writes;
+}
+
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 {
 	bool laid_over = t->position->laid_over;
+	const char *paced = sweep_is_late_by_events(t->position) ? r->paced : "";
 	char *faults, *again, *line;
 
 	if (t->repeat)
@@ -107,11 +113,11 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 	faults = sweep_word(t->faults);
 	again = again_of(r, t->settle_ns);
 	if (t->only_here)
-		line = xasprintf("%s --patterns %s --faults %s --", laid_over ? r->anew_laid_over : r->anew,
-			sweep_pattern_names[t->position->pattern], faults);
+		line = xasprintf("%s%s --patterns %s --faults %s --", laid_over ? r->anew_laid_over : r->anew,
+			paced, sweep_pattern_names[t->position->pattern], faults);
 	else
-		line = xasprintf(
-			"%s%s --gaps=%s --", again, laid_over ? r->verdict_laid_over : r->verdict, faults);
+		line = xasprintf("%s%s%s --gaps=%s --", again, paced,
+			laid_over ? r->verdict_laid_over : r->verdict, faults);
 	free(again);
 	free(faults);
 	return add_command(line, r->child);
@@ -143,6 +149,17 @@ static void print_probe(const struct sweep_answer *a, FILE *to)
 		(long long)a->probe_code);
 }
 
+/* They are no findings, as they come without faults as well. */
+static void print_alarms(const struct sweep_answer *a, FILE *to)
+{
+	for (const char *line = a->alarms; line && *line;) {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(to, "without gaps, too: %.*s\n", len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
 static void print_without(const struct sweep_report *r, FILE *to)
 {
 	fprintf(to, "without gaps the command %s with exit code %lld",
@@ -161,6 +178,7 @@ static void print_without(const struct sweep_report *r, FILE *to)
 			"nothing that it wrote is left to compare: give it a --probe, or see in '%s/without-1.log' whether "
 			"it works at all\n",
 			r->folder);
+	print_alarms(r->without, to);
 	if (r->orphans)
 		fprintf(to,
 			"%llu %s that it wrote outlive%s their owners, which the tape deletes (%s): --gc removes them, as a "

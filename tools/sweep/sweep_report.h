@@ -41,6 +41,7 @@ struct sweep_report {
 	char *again;       /* the command without --settle, --gaps and what follows */
 	int64_t settle_ns; /* of --settle; 0: `again` has it */
 	char *anew;        /* the same of a sweep, without --faults and what follows */
+	char *paced;       /* the option of lock-step for findings that need it; "": `again` has it */
 	char *verdict;     /* the options to compare with the run without gaps, before --gaps */
 	char *verdict_laid_over,
 		*anew_laid_over; /* the same for faults that are tried with --write overlay */
@@ -61,6 +62,8 @@ struct sweep_report {
 	bool alone, stopped; /* it cannot run side by side; the user stopped it */
 };
 
+/* Whether a program's own writes are late there by events of the tape, which come in lock-step for that. */
+bool sweep_is_late_by_events(const struct sweep_position *p);
 /* The line that does a finding again, with its verdict; the caller frees. */
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);

@@ -222,7 +222,7 @@ int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *s
 
 int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot *slot)
 {
-	return s->options.lockstep_ns ? s->options.lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
+	return s->options.lockstep_ns ? s->options.lockstep_ns : slot->paced ? s->pace_ns : 0;
 }
 
 /* Lock-step waits for each write that comes late, and a program that is to be quiet for longer ends later: neither is a

@@ -6,7 +6,6 @@
 #include "tools/sweep/sweep_report.h"
 
 #define SWEEP_JOBS_MAX 64
-#define SWEEP_PACE_NS  (50 * NS_PER_MS) /* of lock-step: for which a program has asked for nothing */
 
 /* The options that all runs share. */
 struct sweep_options {
@@ -57,6 +56,7 @@ struct sweep_slot {
 struct sweep_runs {
 	struct sweep_options options;
 	int64_t quick_ns;       /* of a short --settle */
+	int64_t pace_ns;        /* of lock-step: for which the program has asked for nothing */
 	char *folder, *watches; /* owned; for --wait-watchers */
 	char *secrets_key;      /* owned: in the folder */
 	struct sweep_job job[SWEEP_JOBS_MAX];

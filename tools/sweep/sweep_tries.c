@@ -17,6 +17,7 @@
 #define TROUBLE_MAX_NS (30 * NS_PER_S)
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
+#define EVENTS_WORDS   "echo=4ev"
 
 /* What a program wrote before it went down must be there afterwards. */
 static bool keeps_writes(const struct sweep *s, const struct sweep_position *p)
@@ -106,12 +107,19 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 	return rc;
 }
 
+static bool can_be_paced(const struct sweep *s)
+{
+	return s->paced.number || s->runs.options.lockstep_ns;
+}
+
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
 {
 	if (p->kind == SWEEP_GIVEN)
 		return index ? NULL : "as given";
 	if (p->kind == SWEEP_DOWNTIME)
 		return index ? NULL : DOWN_WORDS;
+	if (sweep_is_late_by_events(p))
+		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
 	if (p->pattern != SWEEP_UNOBSERVED)
 		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)
@@ -306,11 +314,17 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 	return SWEEP_OVER;
 }
 
-/* A program that does not see its own writes, or sees an older state, may make and delete things that nobody
- * finds at the end. */
+/* Only the deletion of what had been there before the fault counts: one that is started again may well do what it had done. */
+static bool is_about_earlier(enum sweep_pattern pattern)
+{
+	return pattern == SWEEP_STALE || pattern == SWEEP_RESTART;
+}
+
+/* A program that does not see its own writes, or sees an older state, or looks too early when it starts, may make and delete
+ * things that nobody finds at the end. */
 static bool is_about_counts(enum sweep_pattern pattern)
 {
-	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
+	return pattern == SWEEP_ECHO || pattern == SWEEP_WRITES || is_about_earlier(pattern);
 }
 
 static char *tell_made_again(const struct sweep_answer *answer)
@@ -380,8 +394,8 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	count += sweep_health_compare(&ground->answer.health, &answer->health,
 		slot->quick ? s->runs.quick_ns : s->runs.options.settle_ns, to);
 	if (is_about_counts(pattern))
-		count +=
-			sweep_compare_counts(ground, answer, "without the fault", pattern == SWEEP_STALE, to);
+		count += sweep_compare_counts(
+			ground, answer, "without the fault", is_about_earlier(pattern), to);
 	*only_here |= count && !replayable;
 	return count;
 }
@@ -474,6 +488,14 @@ static int write_faults(
 	return rc;
 }
 
+/* Events are to come one after the other, so that their number is a time. */
+static bool is_paced(const struct sweep *s, const struct sweep_try *try, enum sweep_stage stage)
+{
+	bool again = stage != SWEEP_FIRST && sweep_is_of_run(try->position);
+
+	return s->paced.number && (again || sweep_is_late_by_events(try->position));
+}
+
 /* What happened at a write is tried again at the program's own pace. What is late must have time to come. */
 static int begin_try(
 	struct sweep *s, size_t at, struct sweep_try *try, enum sweep_stage stage, struct err *err)
@@ -485,7 +507,7 @@ static int begin_try(
 		.stage = stage,
 		.laid_over = try->position->laid_over,
 		.quick = stage == SWEEP_FIRST && s->quick && try->position->pattern != SWEEP_SLOW,
-		.paced = stage != SWEEP_FIRST && sweep_is_of_run(try->position) && s->paced.number};
+		.paced = is_paced(s, try, stage)};
 	rc = write_faults(s, try, slot, err);
 	return rc ? rc : sweep_run_start(&s->runs, at, err);
 }
