@@ -8,6 +8,24 @@ import test_sweep
 
 SICK = os.path.join(test_sweep.ROOT, "tests", "sweep", "sick.py")
 
+# Lists, and watches from the version of the list, or (buggy) from that of its last item.
+FROM_ITEM = """
+import json, sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster
+while True:
+    pods = Cluster().ask("GET", "/api/v1/pods")[1]
+    versions = [int(pod["metadata"]["resourceVersion"]) for pod in pods["items"]]
+    rv = str(max(versions)) if sys.argv[2] == "buggy" else pods["metadata"]["resourceVersion"]
+    expired = False
+    while not expired:
+        for line in Cluster().open("GET", "/api/v1/pods?watch=1&resourceVersion=" + rv, None, {})[1]:
+            event = json.loads(line)
+            expired |= event["type"] == "ERROR"
+            rv = event["object"]["metadata"].get("resourceVersion", rv)
+    time.sleep(0.05)
+"""
+
 
 class Departure(test_sweep.Story):
     """One pod goes, another changes a dozen times, a third one goes."""
@@ -38,6 +56,15 @@ class SweepHealthTest(unittest.TestCase):
         found = self.try_both("deaf", "--max", "1", "--gap", "end,compact,hold=800ms")[0]
         self.assertEqual(found["differences"][0], "hangs: it does not watch /api/v1/pods any more")
         self.assertRegex(found["differences"][1], r"^grew: more than 2 times the memory when it is quiet \([1-9].* MB, without the fault .* MB at most\)$")
+
+    def test_finds_a_program_that_lists_for_ever(self):
+        self.tape = Departure().write(os.path.join(self.folder, "departure.tape"))
+        options = ["--patterns", "unobserved", "--at", "deletions", "--settle", "1s", "--timeout", "10s", "-j", "3"]
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            report = self.end(self.begin(*options, "-o", os.path.join(self.folder, kind),
+                command=[sys.executable, "-c", FROM_ITEM, os.path.dirname(SICK), kind]), code)
+        for found in self.wrong(report):
+            self.assertRegex("\n".join(found["differences"]), r"lists again and again: /api/v1/pods \([0-9]+ times after the fault, without it: 1\)")
 
     def test_a_watch_that_never_comes_back_is_enough(self):
         found = self.try_both("mute", "--max", "1", "--gap", "end,compact,hold=800ms")

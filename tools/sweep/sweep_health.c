@@ -36,6 +36,11 @@ static const char served_sql[] =
 	"  (SELECT 1 FROM faults AS e WHERE e.step = 'ends' AND e.rule = b.rule AND e.episode = b.episode"
 	"   AND e.time_ns <= p.time_ns)) ORDER BY probe";
 
+/* What is refused is tried again by everybody. */
+static const char listed_sql[] =
+	"SELECT path FROM requests WHERE verb = 'list' AND status = 200 AND path NOT LIKE '%continue=%'"
+	" AND time_ns > (SELECT coalesce(max(time_ns), 0) FROM faults WHERE step = 'ends')";
+
 /* ---- reading ---- */
 
 static bool is_selector(struct slice parameter)
@@ -110,6 +115,34 @@ static int on_asked(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
+static struct sweep_listed *find_listed(const struct sweep_health *h, const char *path)
+{
+	for (size_t i = 0; i < h->listed_count; i++) {
+		if (strcmp(h->listed[i].path, path) == 0)
+			return &h->listed[i];
+	}
+	return NULL;
+}
+
+static int on_listed(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_health *h = context;
+	char *path = watch_name(v[0].bytes);
+	struct sweep_listed *listed = find_listed(h, path);
+
+	(void)count;
+	(void)err;
+	if (listed) {
+		free(path);
+	} else {
+		h->listed = xgrow(h->listed, h->listed_count, sizeof(*h->listed));
+		listed = &h->listed[h->listed_count++];
+		*listed = (struct sweep_listed){.path = path};
+	}
+	listed->times++;
+	return 0;
+}
+
 static int on_facts(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct sweep_health *h = context;
@@ -145,6 +178,7 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 	const struct sql_sink watches = {.row = on_watch, .context = ret};
 	const struct sql_sink asked = {.row = on_asked, .context = ret};
 	const struct sql_sink facts = {.row = on_facts, .context = ret};
+	const struct sql_sink listed = {.row = on_listed, .context = ret};
 	const struct sql_sink served = {.row = on_served, .context = ret};
 	char settle[24];
 	int rc;
@@ -159,6 +193,8 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(served_sql), &served, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(listed_sql), &listed, err);
 	ret->asks = ret->silence_ns < settle_ns / ASKS_IN_SILENCE;
 	if (ret->watch_count)
 		qsort(ret->watches, ret->watch_count, sizeof(*ret->watches), by_name);
@@ -173,6 +209,9 @@ void sweep_health_release(struct sweep_health *h)
 		free(h->asked[i]);
 	for (size_t i = 0; i < h->served_count; i++)
 		free(h->served[i].text);
+	for (size_t i = 0; i < h->listed_count; i++)
+		free(h->listed[i].path);
+	free(h->listed);
 	free(h->asked);
 	free(h->watches);
 	free(h->served);
@@ -206,6 +245,16 @@ static void forget_served(struct sweep_health *h, const struct sweep_health *oth
 	h->served_count = kept;
 }
 
+static void learn_listed(struct sweep_health *h, const struct sweep_health *other)
+{
+	for (size_t i = 0; i < h->listed_count; i++) {
+		const struct sweep_listed *also = find_listed(other, h->listed[i].path);
+
+		if (also && also->times > h->listed[i].times)
+			h->listed[i].times = also->times;
+	}
+}
+
 void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other)
 {
 	size_t kept = 0;
@@ -223,6 +272,7 @@ void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other
 	if (other->memory_bytes > h->memory_bytes)
 		h->memory_bytes = other->memory_bytes;
 	forget_served(h, other);
+	learn_listed(h, other);
 }
 
 /* ---- how two differ ---- */
@@ -271,6 +321,26 @@ static size_t compare_memory(
 	return 1;
 }
 
+/* As one does whose watches are refused from where it takes its lists to be. */
+static size_t compare_listed(
+	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < with->listed_count; i++) {
+		const struct sweep_listed *now = &with->listed[i], *before = find_listed(without, now->path);
+
+		if (!before || now->times <= before->times + SWEEP_LISTS_MORE)
+			continue;
+		n++;
+		say(to, "lists again and again: ");
+		say_visibly(to, now->path);
+		say(to, " (%llu times after the fault, without it: %llu)\n", (unsigned long long)now->times,
+			(unsigned long long)before->times);
+	}
+	return n;
+}
+
 /* From the first wrong answer on, unless a right one follows within the time. */
 static size_t compare_served(const struct sweep_health *without, const struct sweep_health *with,
 	int64_t settle_ns, struct buf *to)
@@ -303,7 +373,7 @@ static size_t compare_served(const struct sweep_health *without, const struct sw
 size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with,
 	int64_t settle_ns, struct buf *to)
 {
-	size_t n = compare_served(without, with, settle_ns, to);
+	size_t n = compare_served(without, with, settle_ns, to) + compare_listed(without, with, to);
 
 	if (!without->is_known || !with->is_known)
 		return n;

@@ -12,6 +12,15 @@
 #define SWEEP_GROWN_TIMES 2
 #define SWEEP_GROWN_BYTES (UINT64_C(32) << 20)
 
+/* It lists in vain if it lists more often than this, and than ever without faults, once the faults are over. */
+#define SWEEP_LISTS_MORE 5
+
+/* How often it listed, from its start or the end of the last fault on; pages are one list. */
+struct sweep_listed {
+	char *path; /* with its selectors */
+	uint64_t times;
+};
+
 /* The output of a probe on the way, while no fault was active. */
 struct sweep_served {
 	uint64_t seq;
@@ -29,6 +38,8 @@ struct sweep_health {
 	bool asks;          /* it asks for something again and again, also when it is quiet */
 	int64_t silence_ns; /* how long it had asked for nothing when it was quiet; leases and Events aside */
 	uint64_t memory_bytes; /* when it was quiet at the end; 0: not known */
+	struct sweep_listed *listed;
+	size_t listed_count;
 	struct sweep_served *served;
 	size_t served_count;
 };
