@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define POSITIONS_MAX 100
-#define PLACES        "deletions,recreations,replacements,terminations,changes,selections,own,overwrites,every"
+#define PLACES                                                                                               \
+	"deletions,recreations,replacements,terminations,changes,selections,references,own,overwrites,every"
 
 #define SWEEP_AT(field) offsetof(struct sweep_values, field)
 #define TRIED_AT(field) offsetof(struct sweep_values, tried.field)
@@ -26,8 +27,8 @@ static const struct option_row options[] = {
 		"the patterns to try: unobserved, restart, stale, writes, coalesced, echo, slow, separated by "
 		"commas; all of them unless given, only unobserved with --at or --event"},
 	{OPTION_TEXT, 0, "at", offsetof(struct sweep_values, at), "PLACES",
-		"where to try gaps: deletions, recreations, replacements, terminations, changes, selections, own (what "
-		"the command itself deletes), overwrites, every[:N], downtimes, none, separated by commas; all of them but downtimes "
+		"where to try gaps: deletions, recreations, replacements, terminations, changes, selections, references, "
+		"own (what the command itself deletes), overwrites, every[:N], downtimes, none, separated by commas; all of them but downtimes "
 		"unless given"},
 	{OPTION_LIST, 0, "event", offsetof(struct sweep_values, events), "EXPRESSION",
 		"also try each event for which this SQL expression over the columns of 'events' is true"},
@@ -491,7 +492,8 @@ const struct command cmd_sweep = {
 		"Gaps hide one deletion; everything from a deletion to the creation of another object of that\n"
 		"name; everything from a deletionTimestamp to the deletion; two and three successive changes of\n"
 		"one object, one place for each sort of them; an object's leaving the selection of a watch, and\n"
-		"everything until it is back; what happens from an object's change until the command writes the\n"
+		"everything until it is back; an object's creation or change until one of another resource that\n"
+		"names it has come (references); what happens from an object's change until the command writes the\n"
 		"object in answer to another resource (overwrites); and one resource during a stretch of N\n"
 		"events, while the others continue (every:N; a sixteenth of the tape unless given).\n"
 		"\n" POSITION_HELP "\n"

@@ -79,6 +79,25 @@ maps.synced.wait()
 Informer(cluster, "/api/v1/pods", make, lambda *_: None, remove).start()
 time.sleep(600)
 """
+# A ConfigMap for each pod whose node is there; the mended one looks at its pods again when a node comes.
+PLACED = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster = Cluster()
+def look(pod):
+    if pod["spec"]["nodeName"] in [node["metadata"]["name"] for node in nodes.cache.values()]:
+        cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "of-" + pod["metadata"]["uid"]}})
+def look_again(_):
+    for pod in list(pods.cache.values()) if sys.argv[2] == "mended" else ():
+        look(pod)
+nodes = Informer(cluster, "/api/v1/nodes", look_again, lambda *_: None, lambda *_: None)
+pods = Informer(cluster, "/api/v1/pods", look, lambda *_: None, lambda *_: None)
+nodes.start()
+nodes.synced.wait()
+pods.start()
+time.sleep(600)
+"""
 # Makes a ConfigMap for each pod that comes, and one for each that goes and has none as far as it sees.
 LATE = """
 import sys, time
@@ -133,6 +152,16 @@ class Fleeting(test_sweep.Story):
         self.next(test_sweep.PODS, "DELETED", self.pod("brief", 0, "Running", "node-1", **end))
 
 
+class Joining(test_sweep.Story):
+    """In the end a node comes, and then a pod on it."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.next(test_sweep.NODES, "ADDED", self.node("node-new"))
+        self.next(test_sweep.PODS, "ADDED", self.pod("joined", 0, "Running", "node-new"))
+        self.next(test_sweep.NODES, "MODIFIED", self.node("node-0"))
+
+
 class SweepCountsTest(unittest.TestCase):
     setUp, arguments = test_sweep.SweepTest.setUp, test_sweep.SweepTest.arguments
     begin, end = test_sweep.SweepTest.begin, test_sweep.SweepTest.end
@@ -175,6 +204,16 @@ class SweepCountsTest(unittest.TestCase):
         found = next(gap for gap in report["gaps"] if gap["gap"] == "echo=4ev")
         self.assertIn("configmaps default/of-brief-life-0 is left (without the gap: not)", found["differences"])
         self.assertEqual(self.repeat(found["repeat"]).returncode, 1)
+
+    def test_finds_trust_in_the_order_of_two_resources(self):
+        self.tape = Joining(["web-0"]).write(self.folder + "/joining.tape")
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            report = self.end(self.begin("--at", "references", "--settle", "1s", "-o", os.path.join(self.folder, kind),
+                command=[sys.executable, "-c", PLACED, os.path.dirname(BLIND), kind]), code)
+        found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
+        self.assertEqual([(gap["kind"], gap["object"], gap["what"], gap["differences"]) for gap in found],
+            [("reference", "node-new", "created, then named by pods", ["configmaps default/of-joined-life-0 is missing"])])
+        self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
 
     def test_an_update_by_deletion_and_creation_is_an_update(self):
         self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/two.tape")

@@ -458,7 +458,7 @@ class SweepPatternsTest(unittest.TestCase):
     def test_what_lasts_the_whole_tape_begins_before_its_first_event(self):
         self.tape = AtOneTime(["web-0"]).write(os.path.join(self.folder, "once.tape"))
         report = self.end(self.begin("--patterns", "echo", "--lockstep", "50ms", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "count"]), 0)
-        self.assertEqual([(gap["resource"], gap["verdict"], gap["late_writes"]) for gap in report["gaps"]], [("configmaps", "fine", 2)])
+        self.assertEqual([(gap["resource"], gap["verdict"], gap["late_writes"]) for gap in report["gaps"]], [("configmaps", "fine", late) for late in (0, 2)])
 
     def test_finds_what_passes_too_fast_to_be_looked_at(self):
         report = self.try_both("verified", "coalesced", "--lockstep", "300ms", pods=("web-0",))
@@ -504,7 +504,7 @@ class SweepPatternsTest(unittest.TestCase):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
         for patience, asked, said in (("2.5", ["@no-create-loop"], "invariant @no-create-loop is broken: configmaps default/of-web-0-life-0, 11 times\n"),
                 ("2.5", ["@no-flapping"], "invariant @no-flapping is broken: configmaps default/of-web-0-life-0\n"),
-                ("30", ["@no-create-loop", "@no-flapping"], "\n0 of 1 faults make it go wrong\n")):
+                ("30", ["@no-create-loop", "@no-flapping"], "\n0 of 2 faults make it go wrong\n")):
             with self.subTest(patience=patience, asked=asked):
                 done = self.sweep("--patterns", "echo", "--settle", "1500ms", "--wait-watchers", "2", "--compare", "exit", "-o", os.path.join(self.folder, patience + asked[0]),
                     *(word for name in asked for word in ("--invariant", name)), command=[sys.executable, "-c", IMPATIENT, os.path.dirname(BLIND), patience])

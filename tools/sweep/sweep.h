@@ -83,6 +83,7 @@ enum sweep_kind {
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
 	SWEEP_OWN,         /* a write by which it deletes, while its watches of that resource are away */
+	SWEEP_REFERENCE,   /* from an object's event to that of another resource's object which names it */
 	SWEEP_OVERWRITE,   /* from a change of an object to a write to it, in answer to another resource */
 	SWEEP_ENDING,      /* the last event of what it asks for has come */
 	SWEEP_ALWAYS,      /* the whole of the tape */
@@ -148,9 +149,8 @@ int sweep_positions_find(struct sql_session *s, const struct sweep_search *what,
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
 
-/* Adds places of the other patterns, which are bits of `patterns`, and with `own` those of SWEEP_OWN; those of
- * SWEEP_COALESCED are made from the existing ones. `s` has a run without faults, in which writes were overlaid if
- * `laid_over` says so. */
+/* Adds places of the other patterns (bits), with `own` those of SWEEP_OWN; those of SWEEP_COALESCED are made from the
+ * existing ones. `s` has a run without faults, in which writes were overlaid if `laid_over` says so. */
 int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool own, bool laid_over,
 	struct sweep_positions *to, struct err *err) MUST_CHECK;
 void sweep_positions_order(struct sweep_positions *p);

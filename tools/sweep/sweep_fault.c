@@ -236,6 +236,12 @@ static int fill_always(
 	return rc;
 }
 
+/* Of what comes to the program from two resources. */
+static bool is_about_order(const struct sweep_position *p)
+{
+	return p->kind == SWEEP_OVERWRITE || p->kind == SWEEP_REFERENCE;
+}
+
 static int fill_at_events(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
@@ -249,7 +255,7 @@ static int fill_at_events(
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
 		return add_breath(file, p->seq, err);
 	/* The write is to answer that event alone. */
-	if (rc == 0 && p->kind == SWEEP_OVERWRITE && (rc = add_breath(file, p->seq, err)) == 0)
+	if (rc == 0 && is_about_order(p) && (rc = add_breath(file, p->seq, err)) == 0)
 		rc = add_breath(file, p->until_seq, err);
 	if (rc == 0 && p->until_seq) {
 		rc = make_pause(p, &rule, err);

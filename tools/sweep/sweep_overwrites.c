@@ -71,7 +71,7 @@ static void add_place(const struct search *s, size_t changed, size_t answered)
 		free(what);
 		return;
 	}
-	p = sweep_positions_add_stretch(s->f, SWEEP_OVERWRITE, changed, answered + 1);
+	p = sweep_positions_add_stretch(s->f, SWEEP_OVERWRITE, changed, sweep_rows_after(rows, answered));
 	p->what = what;
 	p->laid_over = s->laid_over;
 }

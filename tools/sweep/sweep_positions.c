@@ -7,6 +7,7 @@
 #include "tools/sweep/sweep_rows.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/sql/predicate.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
 	[SWEEP_OWN] = "own",
+	[SWEEP_REFERENCE] = "reference",
 	[SWEEP_OVERWRITE] = "overwrite",
 	[SWEEP_ENDING] = "ending",
 	[SWEEP_ALWAYS] = "always",
@@ -49,32 +51,28 @@ static bool read_every(const char *word, int64_t *ret)
 
 static int read_word(char *word, struct sweep_search *s, struct err *err)
 {
-	if (strcmp(word, "deletions") == 0)
-		s->kinds[SWEEP_DELETION] = true;
-	else if (strcmp(word, "recreations") == 0)
-		s->kinds[SWEEP_RECREATION] = true;
-	else if (strcmp(word, "replacements") == 0)
-		s->kinds[SWEEP_REPLACEMENT] = true;
-	else if (strcmp(word, "terminations") == 0)
-		s->kinds[SWEEP_TERMINATION] = true;
-	else if (strcmp(word, "changes") == 0)
-		s->kinds[SWEEP_CHANGES] = true;
-	else if (strcmp(word, "selections") == 0)
-		s->kinds[SWEEP_SELECTION] = true;
-	else if (strcmp(word, "own") == 0)
-		s->kinds[SWEEP_OWN] = true;
-	else if (strcmp(word, "overwrites") == 0)
-		s->kinds[SWEEP_OVERWRITE] = true;
-	else if (strcmp(word, "downtimes") == 0)
-		s->kinds[SWEEP_DOWNTIME] = true;
-	else if (strcmp(word, "every") == 0)
-		s->kinds[SWEEP_STRETCH] = true;
-	else if (strncmp(word, "every:", 6) == 0 && read_every(word + 6, &s->every))
+	static const struct {
+		const char *word;
+		enum sweep_kind kind;
+	} places[] = {{"deletions", SWEEP_DELETION}, {"recreations", SWEEP_RECREATION},
+		{"replacements", SWEEP_REPLACEMENT}, {"terminations", SWEEP_TERMINATION},
+		{"changes", SWEEP_CHANGES}, {"selections", SWEEP_SELECTION}, {"references", SWEEP_REFERENCE},
+		{"own", SWEEP_OWN}, {"overwrites", SWEEP_OVERWRITE}, {"downtimes", SWEEP_DOWNTIME},
+		{"every", SWEEP_STRETCH}};
+	bool is_every = strncmp(word, "every:", 6) == 0 && read_every(word + 6, &s->every);
+
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		if (strcmp(word, places[i].word) == 0) {
+			s->kinds[places[i].kind] = true;
+			return 0;
+		}
+	}
+	if (is_every)
 		s->kinds[SWEEP_STRETCH] = true;
 	else if (strcmp(word, "none") != 0)
 		return err_set(err, ERR_USAGE,
 			"bad place '%.100s': expected deletions, recreations, replacements, terminations, changes, "
-			"selections, own, overwrites, downtimes, every, every:N or none",
+			"selections, references, own, overwrites, downtimes, every, every:N or none",
 			word);
 	return 0;
 }
@@ -452,6 +450,8 @@ int sweep_positions_find(
 		sweep_changes_find_while_down(&f);
 	if (rc == 0 && what->creations_while_down)
 		find_creations(&f);
+	if (rc == 0 && what->kinds[SWEEP_REFERENCE])
+		rc = sweep_references_find(s, &f, err);
 	if (rc == 0 && what->kinds[SWEEP_STRETCH])
 		find_stretches(&f, found.every);
 	sweep_positions_order(&found);

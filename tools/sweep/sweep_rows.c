@@ -151,11 +151,20 @@ int sweep_rows_read(
 {
 	int rc = read_rows(s, what, ret, err);
 
-	if (rc == 0 &&
-		(what->kinds[SWEEP_CHANGES] || what->kinds[SWEEP_DOWNTIME] || what->kinds[SWEEP_OVERWRITE]))
+	if (rc == 0 && (what->kinds[SWEEP_CHANGES] || what->kinds[SWEEP_DOWNTIME] ||
+			       what->kinds[SWEEP_OVERWRITE] || what->kinds[SWEEP_REFERENCE]))
 		rc = sweep_changes_read(s, ret, err);
 	link_rows(ret);
 	return rc;
+}
+
+size_t sweep_rows_after(const struct sweep_rows *rows, size_t at)
+{
+	size_t end = at + 1;
+
+	while (end < rows->count && rows->items[end].time_ns == rows->items[at].time_ns)
+		end++;
+	return end;
 }
 
 bool sweep_rows_of_one_resource(const struct sweep_rows *rows, size_t a, size_t b)

@@ -51,6 +51,9 @@ void sweep_names_release(struct sweep_names *names);
 
 bool sweep_rows_of_one_resource(const struct sweep_rows *rows, size_t a, size_t b);
 
+/* The first event later than that one, or the end: the clock does not stop between those of one moment. */
+size_t sweep_rows_after(const struct sweep_rows *rows, size_t at);
+
 /* Where the first object of that resource ends that began at `first` or later; `end` when none does. */
 size_t sweep_rows_life_end(const struct sweep_rows *rows, size_t first, size_t end);
 
@@ -73,6 +76,11 @@ void sweep_changes_find(const struct sweep_finding *f);
 
 /* Adds single changes that come while the program is down, one place for each sort. */
 void sweep_changes_find_while_down(const struct sweep_finding *f);
+
+/* ---- sweep_references.c ---- */
+
+/* Adds those of SWEEP_REFERENCE. `s` has the run without gaps. */
+int sweep_references_find(struct sql_session *s, const struct sweep_finding *f, struct err *err) MUST_CHECK;
 
 /* ---- sweep_overwrites.c ---- */
 
