@@ -8,9 +8,6 @@
 #include <stdlib.h>
 
 #define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
-#define PACE_NS          (50 * NS_PER_MS)
-#define PACED_NS_MAX                                                                                         \
-	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
 
 void sweep_stop(struct sweep *s)
 {
@@ -327,13 +324,11 @@ static void forget_answer(struct sweep *s, bool laid_over)
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */
 static int find_answer_in_lockstep(struct sweep *s, const char *why, struct buf *differences, struct err *err)
 {
-	size_t first = differences->len ? strcspn(differences->ptr, "\n") : 0;
-
 	fprintf(stderr,
 		"kubetape sweep: at --speed max %s, so each event waits until the command is quiet (--lockstep "
-		"%lldms)%s%.*s\n",
-		why, (long long)(s->runs.pace_ns / NS_PER_MS), differences->len ? ": in the second, " : "",
-		(int)first, differences->len ? differences->ptr : "");
+		"%lldms): in the second, %.*s\n",
+		why, (long long)(s->runs.pace_ns / NS_PER_MS), (int)strcspn(differences->ptr, "\n"),
+		differences->ptr);
 	forget_answer(s, false);
 	s->runs.options.lockstep_ns = s->runs.pace_ns;
 	buf_clear(differences);
@@ -516,6 +511,7 @@ int sweep_find_answers(struct sweep *s, struct err *err)
 		(long long)(s->runs.pace_ns / NS_PER_MS));
 	forget_answer(s, false);
 	forget_answer(s, true);
+	s->all_laid_over = s->quick = false;
 	s->runs.options.lockstep_ns = s->runs.pace_ns;
 	return find_both(s, err);
 }
