@@ -280,10 +280,12 @@ static int fill_control(const struct sweep_position *p, struct fault_file *file,
 		return fill_then(
 			&(struct sweep_position){.seq = p->seq, .write = p->write, .resource = p->resource},
 			"end,after,optional", file, err);
-	spec = xasprintf("#1,0s,end,optional,%s,event=seq=%llu", p->resource, (unsigned long long)p->seq);
+	spec = xasprintf("#1,0s,end,optional%s,%s,event=seq=%llu", is_about_order(p) ? ",hold=10s" : "",
+		p->resource, (unsigned long long)p->seq);
 	rc = add_spec(file, spec, xstrdup("a harmless cut"), &rule, err);
 	free(spec);
-	return rc;
+	/* What comes next must not overtake the event on its way to the watch that was cut. */
+	return rc == 0 && is_about_order(p) ? add_breath(file, p->seq + 1, err) : rc;
 }
 
 static int write_file(struct fault_file *file, const char *path, struct err *err)
