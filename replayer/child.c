@@ -163,7 +163,8 @@ static int spawn(struct child *c, uv_loop_t *loop, const int *fds, int fd_count,
 		  : 0;
 }
 
-/* What a process says that has not become the command; nothing if it has. It has ended then, and is waited for here. */
+/* Reads why the process has not become the command: it has ended then, and is waited for here. Nothing to read: it has become
+ * the command. */
 static int check_in_pod(struct child *c, int from, struct err *err)
 {
 	char said[ERR_TEXT_MAX];

@@ -2,6 +2,7 @@
 #include "replayer/kubeconfig_out.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/temp_folder.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -107,14 +108,11 @@ int kubeconfig_write(const char *path, const struct kubeconfig_out *contents, st
 
 int kubeconfig_make_folder(char **ret_path, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *folder = xasprintf("%s/kubetape-replay-XXXXXX", parent && *parent ? parent : "/tmp");
-	int rc = 0;
+	char *folder = NULL;
+	int rc = temp_folder_make("replay", &folder, err);
 
-	if (mkdtemp(folder))
+	if (rc == 0)
 		*ret_path = xasprintf("%s/kubeconfig", folder);
-	else
-		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
 	free(folder);
 	return rc;
 }

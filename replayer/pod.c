@@ -2,10 +2,11 @@
 #include "replayer/pod.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/count_of.h"
 #include "schema/base/own_program.h"
+#include "schema/base/temp_folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 #define VARIABLES 3
 
 struct pod {
-	char *folder;
+	char *folder;           /* NULL: it could not be made */
 	char program[PATH_MAX]; /* ours */
 	char *variables[VARIABLES + 1];
 };
@@ -39,11 +40,9 @@ static int put_file(const char *folder, const char *name, const char *text, stru
 
 static int make_folders(struct pod *p, struct err *err)
 {
-	int rc = 0;
+	int rc = temp_folder_make("pod", &p->folder, err);
 
-	if (!mkdtemp(p->folder))
-		return err_set_errno(err, errno, "cannot make '%s'", p->folder);
-	for (size_t i = 0; i < 2 && rc == 0; i++) {
+	for (size_t i = 0; i < COUNT_OF(folders) && rc == 0; i++) {
 		char *path = xasprintf("%s/%s", p->folder, folders[i]);
 
 		if (mkdir(path, 0755))
@@ -67,11 +66,9 @@ static void make_variables(struct pod *p, const char *url)
 
 int pod_make(const struct pod_options *options, struct pod **ret, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
 	struct pod *p = xcalloc(1, sizeof(*p));
 	int rc;
 
-	p->folder = xasprintf("%s/kubetape-pod-XXXXXX", parent && *parent ? parent : "/tmp");
 	own_program(p->program);
 	make_variables(p, options->url);
 	rc = make_folders(p, err);
@@ -96,15 +93,21 @@ static void remove_below(const struct pod *p, const char *name, int (*removes)(c
 	free(path);
 }
 
+static void remove_files(const struct pod *p)
+{
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		remove_below(p, files[i], unlink);
+	for (size_t i = 0; i < COUNT_OF(folders); i++)
+		remove_below(p, folders[i], rmdir);
+	rmdir(p->folder);
+}
+
 void pod_remove(struct pod *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < 3; i++)
-		remove_below(p, files[i], unlink);
-	for (size_t i = 0; i < 2; i++)
-		remove_below(p, folders[i], rmdir);
-	rmdir(p->folder);
+	if (p->folder)
+		remove_files(p);
 	for (size_t i = 0; i < VARIABLES; i++)
 		free(p->variables[i]);
 	free(p->folder);

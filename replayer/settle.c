@@ -10,7 +10,7 @@
 
 #define LOOKS    8 /* in the time that counts as quiet */
 #define LOOK_MIN (5 * NS_PER_MS)
-/* A client that is never quiet does not stop the tape for ever, and at each further event not for so long again. */
+/* How long a client that is never quiet may delay one event. Each further event waits a quarter as long. */
 #define STEP_MAX      (30 * NS_PER_S)
 #define STEP_LEAST    NS_PER_S /* also while their own writes are kept from them */
 #define STEP_SHORTENS 4

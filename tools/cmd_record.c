@@ -4,6 +4,7 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
+#include "schema/base/temp_folder.h"
 #include "schema/tape/segment.h"
 #include "tools/audit/audit_beside.h"
 #include "tools/cli/store_options.h"
@@ -11,7 +12,6 @@
 #include "tools/commands.h"
 #include "tools/estimate.h"
 
-#include <errno.h>
 #include <malloc.h> /* GNU: mallopt */
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,18 +279,13 @@ static int estimate_from(const struct record_values *v, const struct recorder_su
 /* The sample is an ordinary tape in a folder of its own, which goes with it. */
 static int estimate(struct record_values *v, const struct operands *operands, struct err *err)
 {
-	const char *parent = getenv("TMPDIR");
-	char *folder = xasprintf("%s/kubetape-estimate-XXXXXX", parent && *parent ? parent : "/tmp");
-	char *tape, *key;
+	char *folder, *tape, *key;
 	struct recorder_options o;
 	struct recorder_summary summary;
-	int rc;
+	int rc = temp_folder_make("estimate", &folder, err);
 
-	if (!mkdtemp(folder)) {
-		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
-		free(folder);
+	if (rc)
 		return rc;
-	}
 	tape = xasprintf("%s/sample.tape", folder);
 	key = xasprintf("%s.key", tape);
 	v->output = tape;

@@ -138,7 +138,7 @@ static const struct command *find_command(int argc, char **argv, struct err *err
 	return NULL;
 }
 
-/* Returns only if it has not become the command of a replay, and tells that replay why. */
+/* This process becomes the command of a replay. If it cannot, it tells that replay why, and returns. */
 static int become_in_pod(char **words)
 {
 	struct err err;

@@ -2,9 +2,9 @@
 #include "recorder/push/push_book.h"
 
 #include "schema/base/out_file.h"
+#include "schema/base/temp_folder.h"
 #include "schema/tape/audit_keep.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,15 +37,11 @@ static int put_copy(
 int push_book(
 	struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book, struct err *err)
 {
-	const char *where = getenv("TMPDIR");
-	char *folder = xasprintf("%s/kubetape-audit-XXXXXX", where && *where ? where : "/tmp"), *copy;
-	int rc;
+	char *folder, *copy;
+	int rc = temp_folder_make("audit", &folder, err);
 
-	if (!mkdtemp(folder)) {
-		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
-		free(folder);
+	if (rc)
 		return rc;
-	}
 	copy = xasprintf("%s/" PUSH_BOOK_OBJECT, folder);
 	rc = audit_book_copy(tape_path, copy, err);
 	if (rc > 0)

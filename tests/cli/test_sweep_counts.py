@@ -9,17 +9,23 @@ from test_sweep_patterns import BLIND, Growing
 
 TESTS_APART = True  # each takes long
 
-# Makes a ConfigMap for each pod that is to go, which goes with it, and deletes it after a while itself.
-PATIENT = """
+BEGINS = """
 import sys, threading, time
 sys.path.insert(0, sys.argv[1])
 from informer import Cluster, Informer
 MAPS = "/api/v1/namespaces/default/configmaps"
 cluster = Cluster()
+def owned_by(pod):
+    meta = pod["metadata"]
+    return [{"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"], "controller": True}]
+def make_map(name, **meta):
+    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}})
+"""
+# Makes a ConfigMap for each pod that is to go, which goes with it, and deletes it after a while itself.
+PATIENT = BEGINS + """
 def make(pod):
-    owner, name = pod["metadata"], "of-" + pod["metadata"]["uid"]
-    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": [
-        {"apiVersion": "v1", "kind": "Pod", "name": owner["name"], "uid": owner["uid"], "controller": True}]}})
+    name = "of-" + pod["metadata"]["uid"]
+    make_map(name, ownerReferences=owned_by(pod))
     time.sleep(2)
     cluster.ask("DELETE", MAPS + "/" + name)
 maps = Informer(cluster, MAPS, lambda *_: None, lambda *_: None, lambda *_: None)
@@ -29,12 +35,7 @@ Informer(cluster, "/api/v1/pods", lambda *_: None, lambda old, pod: threading.Th
 time.sleep(600)
 """
 # A ConfigMap for each pod that says on which node it is, and of which life. Instead of changing one it makes a new one.
-REPLACING = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-MAPS = "/api/v1/namespaces/default/configmaps"
-cluster = Cluster()
+REPLACING = BEGINS + """
 def sync(pod):
     meta = pod["metadata"]
     name, data = "of-" + meta["name"], {"uid": meta["uid"], "node": pod["spec"]["nodeName"], "goes": str("deletionTimestamp" in meta)}
@@ -48,27 +49,16 @@ Informer(cluster, "/api/v1/pods", sync, lambda old, pod: sync(pod), lambda *_: N
 time.sleep(600)
 """
 # A ConfigMap for each pod, which a garbage collector is to take with it.
-OWNING = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-cluster = Cluster()
+OWNING = BEGINS + """
 def make(pod):
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
-    cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "of-" + owner["name"], "ownerReferences": [owner]}})
+    make_map("of-" + pod["metadata"]["name"], ownerReferences=owned_by(pod))
 Informer(cluster, "/api/v1/pods", make, lambda *_: None, lambda *_: None, "resourceVersion=0").start()
 time.sleep(600)
 """
 # A ConfigMap for each pod, removed with it: in the buggy one if its watch has shown it by then.
-REMOVING = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-MAPS = "/api/v1/namespaces/default/configmaps"
-cluster = Cluster()
+REMOVING = BEGINS + """
 def make(pod):
-    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-" + pod["metadata"]["uid"]}})
+    make_map("of-" + pod["metadata"]["uid"])
 def remove(pod, _):
     name = "of-" + pod["metadata"]["uid"]
     if sys.argv[2] == "mended" or any(shown["metadata"]["name"] == name for shown in maps.cache.values()):
@@ -80,14 +70,10 @@ Informer(cluster, "/api/v1/pods", make, lambda *_: None, remove).start()
 time.sleep(600)
 """
 # A ConfigMap for each pod whose node is there; the mended one looks at its pods again when a node comes.
-PLACED = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-cluster = Cluster()
+PLACED = BEGINS + """
 def look(pod):
     if pod["spec"]["nodeName"] in [node["metadata"]["name"] for node in nodes.cache.values()]:
-        cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "of-" + pod["metadata"]["uid"]}})
+        make_map("of-" + pod["metadata"]["uid"])
 def look_again(_):
     for pod in list(pods.cache.values()) if sys.argv[2] == "mended" else ():
         look(pod)
@@ -99,16 +85,10 @@ pods.start()
 time.sleep(600)
 """
 # Makes a ConfigMap for each pod that comes, and one for each that goes and has none as far as it sees.
-LATE = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-MAPS = "/api/v1/namespaces/default/configmaps"
-cluster, seen = Cluster(), set()
+LATE = BEGINS + """
+seen = set()
 def make(pod, when):
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
-    cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": when + "-" + owner["uid"], "ownerReferences": [owner] if sys.argv[2] == "owned" else []}})
+    make_map(when + "-" + pod["metadata"]["uid"], ownerReferences=owned_by(pod) if sys.argv[2] == "owned" else [])
 def gone(pod, _):
     if pod["metadata"]["uid"] not in seen:
         make(pod, "gone")
@@ -119,12 +99,7 @@ Informer(cluster, "/api/v1/pods", lambda pod: make(pod, "come"), lambda *_: None
 time.sleep(600)
 """
 # Marks web-0, in more steps if it sees it pending, and keeps which version of each other pod it has seen last.
-NOTING = """
-import sys, time
-sys.path.insert(0, sys.argv[1])
-from informer import Cluster, Informer
-MAPS = "/api/v1/namespaces/default/configmaps"
-cluster = Cluster()
+NOTING = BEGINS + """
 def look(pod):
     meta = pod["metadata"]
     if meta["name"] != "web-0":

@@ -336,6 +336,14 @@ class RestartTest(FaultCase):
         return subprocess.run([KUBETAPE, "replay", tape, "--speed", "max", "--settle", "1s", "--gaps", "none", "--run", self.run_file, *options,
             "--", "sh", "-c", script], capture_output=True, text=True, timeout=DEADLINE_S)
 
+    def requests_of(self, program, gap, watches):
+        """A function that asks the run file of that program in SQL."""
+        run = os.path.join(self.folder, "program.run")
+        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--speed", "max", "--settle", "1s", "--wait-watchers", watches, "--gaps", "none",
+            "--run", run, "--gap", gap, "--", sys.executable, "-c", program, os.path.dirname(CONTROLLER)], capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return lambda sql: sqlite3.connect(run).execute(sql).fetchall()
+
     def pids(self):
         with open(self.starts) as f:
             return f.read().split()
@@ -372,22 +380,14 @@ class RestartTest(FaultCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_all_its_watches_are_waited_for_whatever_resource_the_fault_is_about(self):
-        run = os.path.join(self.folder, "later.run")
-        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--speed", "max", "--settle", "1s", "--wait-watchers", "2", "--gaps", "none", "--run", run,
-            "--gap", "#1,2ev,restart,pods,event=type='DELETED'", "--", sys.executable, "-c", LATER, os.path.dirname(CONTROLLER)],
-            capture_output=True, text=True, timeout=DEADLINE_S)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        listed = sqlite3.connect(run).execute("SELECT resource, seq FROM requests WHERE verb = 'list' ORDER BY request").fetchall()[2:]
+        requests = self.requests_of(LATER, "#1,2ev,restart,pods,event=type='DELETED'", watches="2")
+        listed = requests("SELECT resource, seq FROM requests WHERE verb = 'list' ORDER BY request")[2:]
         self.assertEqual([resource for resource, _ in listed], ["pods", "nodes"])
         self.assertEqual(listed[0][1], listed[1][1])
 
     def test_the_lease_by_which_it_led_holds_its_next_life_up_no_longer(self):
-        run = os.path.join(self.folder, "leader.run")
-        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--speed", "max", "--settle", "1s", "--wait-watchers", "0", "--gaps", "none", "--run", run,
-            "--gap", "#1,0s,restart,after,write=create configmaps", "--", sys.executable, "-c", LEADER, os.path.dirname(CONTROLLER)],
-            capture_output=True, text=True, timeout=DEADLINE_S)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        asked = sqlite3.connect(run).execute("SELECT name, status FROM requests WHERE verb = 'get' ORDER BY request").fetchall()
+        requests = self.requests_of(LEADER, "#1,0s,restart,after,write=create configmaps", watches="0")
+        asked = requests("SELECT name, status FROM requests WHERE verb = 'get' ORDER BY request")
         self.assertEqual(asked, [("leads", 404), ("lives", 404), ("leads", 404), ("lives", 200)])
 
     def test_without_a_command_it_is_refused(self):

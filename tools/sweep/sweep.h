@@ -102,18 +102,17 @@ struct sweep_position {
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
 	uint64_t others_as_of_seq;
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
-	uint64_t hidden; /* events of that resource from the one to the other; 0: its watches are late */
-	uint64_t
-		late_writes; /* of SWEEP_ECHO: how many there are without faults; 0: they are late by events */
-	bool is_empty;       /* of SWEEP_SLOW: neither the tape nor the program has an object there */
-	int64_t for_ns;      /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t until_seq;  /* the last event of a stretch or an overwrite; what waits for a late answer */
-	char *resource;      /* as fault files name it */
-	char *object;        /* "shop/web-0"; NULL for a stretch */
-	char *what;          /* "status.phase Running, then deleted"; NULL: the kind says it all */
-	size_t alike;        /* places of this sort that the tape has */
-	size_t turn;         /* of them, which this is, from 0 */
-	bool reached;        /* the program was sent that event in the run without gaps */
+	uint64_t hidden;      /* events of that resource from the one to the other; 0: its watches are late */
+	uint64_t late_writes; /* of SWEEP_ECHO, without faults; 0: they are late by events */
+	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
+	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
+	uint64_t until_seq;   /* the last event of a stretch or an overwrite; what waits for a late answer */
+	char *resource;       /* as fault files name it */
+	char *object;         /* "shop/web-0"; NULL for a stretch */
+	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;         /* places of this sort that the tape has */
+	size_t turn;          /* of them, which this is, from 0 */
+	bool reached;         /* the program was sent that event in the run without gaps */
 };
 
 /* A place in what the program does, and not an event that it misses. */

@@ -26,7 +26,7 @@ struct sweep_answer {
 	uint64_t watches; /* opened before the clock ran */
 	int64_t start_ns; /* how long it took until it had asked for each resource that it lists first */
 	int64_t pause_ns; /* the longest between two of its requests, leases and Events aside */
-	int64_t rest_ns; /* after that a program that limits its own rate has no more to ask; 0: it does not */
+	int64_t rest_ns;  /* after which one that limits its own rate asks for no more; 0: it has no limit */
 	uint64_t delivered;           /* different events that watches were sent */
 	uint64_t at_seq;              /* the tape's event at its last request ... */
 	uint64_t last_seq;            /* ... and the tape's last event */
@@ -36,9 +36,10 @@ struct sweep_answer {
 	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
-	uint64_t
-		orphans; /* objects that it made, and that outlive their owners of the tape; 0 with a fault */
-	char *orphan;    /* one of them: "pods shop/web-0" */
+	/* How many objects it made that outlive their owners of the tape, and one of them: "pods shop/web-0"; only without
+	 * faults. */
+	uint64_t orphans;
+	char *orphan;
 	struct sweep_counts counts;
 	char *probe;                 /* what the probe printed, and its exit code; NULL: it was not asked */
 	int64_t probe_code;          /* that code alone */

@@ -85,7 +85,7 @@ static void tell_content(
 	say(to, ")\n");
 }
 
-/* Only one of them has it. An object of the tape exists even if the program has not written to it. */
+/* Only one run has written to that object. It may exist in the other as well: objects of the tape do. */
 static void tell_one(
 	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
 {

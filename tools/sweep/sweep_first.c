@@ -5,10 +5,6 @@
 
 #include <stdlib.h>
 
-#define PACE_NS (50 * NS_PER_MS)
-#define PACED_NS_MAX                                                                                         \
-	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
-
 /* The requests of its last seconds, most frequent first. */
 static const char busy_sql[] =
 	"SELECT count(*), verb || ' ' || resource || iif(coalesce(apigroup, '') = '', '', '.' || apigroup)"

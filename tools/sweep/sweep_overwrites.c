@@ -19,22 +19,6 @@ struct search {
 	bool laid_over;
 };
 
-static int by_seq(const void *seq, const void *row)
-{
-	uint64_t wanted = *(const uint64_t *)seq, has = ((const struct sweep_row *)row)->seq;
-
-	return (wanted > has) - (wanted < has);
-}
-
-/* SWEEP_NO_ROW: none. */
-static size_t find_row(const struct sweep_rows *rows, uint64_t seq)
-{
-	const struct sweep_row *r =
-		rows->count ? bsearch(&seq, rows->items, rows->count, sizeof(*rows->items), by_seq) : NULL;
-
-	return r ? (size_t)(r - rows->items) : SWEEP_NO_ROW;
-}
-
 /* The last change of that object before `at`, if there is something to act on in it; else SWEEP_NO_ROW. */
 static size_t find_change(
 	const struct sweep_rows *rows, size_t at, struct slice resource, struct slice object)
@@ -48,18 +32,6 @@ static size_t find_change(
 	return SWEEP_NO_ROW;
 }
 
-static bool is_known(const struct sweep_positions *to, const char *resource, const char *what)
-{
-	for (size_t i = 0; i < to->count; i++) {
-		const struct sweep_position *p = &to->items[i];
-
-		if (p->kind == SWEEP_OVERWRITE && strcmp(p->resource, resource) == 0 &&
-			strcmp(p->what, what) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void add_place(const struct search *s, size_t changed, size_t answered)
 {
 	const struct sweep_rows *rows = s->f->all;
@@ -67,7 +39,7 @@ static void add_place(const struct search *s, size_t changed, size_t answered)
 	char *what = xasprintf("%s, then written in answer to %s", change->change, cause->resource);
 	struct sweep_position *p;
 
-	if (is_known(s->f->to, change->resource, what)) {
+	if (sweep_positions_has(s->f->to, SWEEP_OVERWRITE, change->resource, what)) {
 		free(what);
 		return;
 	}
@@ -80,7 +52,7 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 {
 	const struct search *s = context;
 	const struct sweep_rows *rows = s->f->all;
-	size_t answered = find_row(rows, (uint64_t)v[0].integer), changed;
+	size_t answered = sweep_rows_find(rows, (uint64_t)v[0].integer), changed;
 
 	(void)count;
 	(void)err;

@@ -7,6 +7,7 @@
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
 #include "schema/base/regular_file.h"
+#include "schema/base/temp_folder.h"
 #include "tools/sweep/sweep_run.h"
 
 #include <dirent.h>
@@ -87,20 +88,9 @@ static int check_empty(const char *url, struct err *err)
 
 int sweep_place_prepare(const char *url, char **ret_folder, struct err *err)
 {
-	const char *where = getenv("TMPDIR");
-	char *folder;
 	int rc = check_empty(url, err);
 
-	if (rc)
-		return rc;
-	folder = xasprintf("%s/kubetape-sweep-XXXXXX", where && *where ? where : "/tmp");
-	if (!mkdtemp(folder)) {
-		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
-		free(folder);
-		return rc;
-	}
-	*ret_folder = folder;
-	return 0;
+	return rc ? rc : temp_folder_make("sweep", ret_folder, err);
 }
 
 static int sum_file(const char *path, char ret[S3_SUM_BYTES], struct err *err)

@@ -247,6 +247,18 @@ static int64_t time_between(const struct sweep_rows *rows, size_t first, size_t 
 				 : rows->items[end - 1].time_ns - first_ns + NS_PER_S;
 }
 
+bool sweep_positions_has(
+	const struct sweep_positions *p, enum sweep_kind kind, const char *resource, const char *what)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct sweep_position *has = &p->items[i];
+
+		if (has->kind == kind && strcmp(has->resource, resource) == 0 && strcmp(has->what, what) == 0)
+			return true;
+	}
+	return false;
+}
+
 struct sweep_position *sweep_positions_add_stretch(
 	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end)
 {

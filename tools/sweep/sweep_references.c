@@ -24,22 +24,6 @@ static const char references_sql[] =
 	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND " SWEEP_NAMES(
 		"b.object", "a") " ORDER BY b.seq DESC, a.seq DESC";
 
-/* SWEEP_NO_ROW: none. */
-static size_t find_row(const struct sweep_rows *rows, uint64_t seq)
-{
-	size_t first = 0, end = rows->count;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (rows->items[middle].seq < seq)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first < rows->count && rows->items[first].seq == seq ? first : SWEEP_NO_ROW;
-}
-
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 {
@@ -49,24 +33,12 @@ static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 	       sweep_rows_life_end(rows, named, by + 1) > by;
 }
 
-static bool is_known(const struct sweep_positions *to, const char *resource, const char *what)
-{
-	for (size_t i = 0; i < to->count; i++) {
-		const struct sweep_position *p = &to->items[i];
-
-		if (p->kind == SWEEP_REFERENCE && strcmp(p->resource, resource) == 0 &&
-			strcmp(p->what, what) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* One place for each sort. */
 static int on_pair(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	const struct sweep_finding *f = context;
-	size_t named = find_row(f->all, (uint64_t)v[0].integer),
-	       by = find_row(f->all, (uint64_t)v[1].integer);
+	size_t named = sweep_rows_find(f->all, (uint64_t)v[0].integer),
+	       by = sweep_rows_find(f->all, (uint64_t)v[1].integer);
 	const struct sweep_row *a;
 	char *what;
 
@@ -77,7 +49,7 @@ static int on_pair(void *context, const struct sql_value *v, size_t count, struc
 	a = &f->all->items[named];
 	what = xasprintf(
 		"%s, then named by %s", a->type == 'A' ? "created" : a->change, f->all->items[by].resource);
-	if (is_known(f->to, a->resource, what))
+	if (sweep_positions_has(f->to, SWEEP_REFERENCE, a->resource, what))
 		free(what);
 	else
 		sweep_positions_add_stretch(f, SWEEP_REFERENCE, named, sweep_rows_after(f->all, by))->what =

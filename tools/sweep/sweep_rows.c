@@ -158,6 +158,21 @@ int sweep_rows_read(
 	return rc;
 }
 
+static int by_seq(const void *seq, const void *row)
+{
+	uint64_t wanted = *(const uint64_t *)seq, has = ((const struct sweep_row *)row)->seq;
+
+	return (wanted > has) - (wanted < has);
+}
+
+size_t sweep_rows_find(const struct sweep_rows *rows, uint64_t seq)
+{
+	const struct sweep_row *r =
+		rows->count ? bsearch(&seq, rows->items, rows->count, sizeof(*rows->items), by_seq) : NULL;
+
+	return r ? (size_t)(r - rows->items) : SWEEP_NO_ROW;
+}
+
 size_t sweep_rows_after(const struct sweep_rows *rows, size_t at)
 {
 	size_t end = at + 1;

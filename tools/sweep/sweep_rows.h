@@ -51,6 +51,9 @@ void sweep_names_release(struct sweep_names *names);
 
 bool sweep_rows_of_one_resource(const struct sweep_rows *rows, size_t a, size_t b);
 
+/* SWEEP_NO_ROW: none of them is that event. */
+size_t sweep_rows_find(const struct sweep_rows *rows, uint64_t seq);
+
 /* The first event later than that one, or the end: the clock does not stop between those of one moment. */
 size_t sweep_rows_after(const struct sweep_rows *rows, size_t at);
 
@@ -65,6 +68,10 @@ struct sweep_position *sweep_positions_add(
  * they are seen while this one is not. */
 struct sweep_position *sweep_positions_add_stretch(
 	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end);
+
+/* Whether there is a place of that kind and sort already. */
+bool sweep_positions_has(
+	const struct sweep_positions *p, enum sweep_kind kind, const char *resource, const char *what);
 
 /* ---- sweep_changes.c ---- */
 
