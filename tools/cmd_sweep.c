@@ -159,7 +159,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
 		.again = sweep_line_again(s),
-		.settle_ns = s->v->tried.settle_ns,
+		.settle_ns = s->runs.options.settle_ns,
 		.anew = sweep_line_anew(s, false),
 		.anew_laid_over = sweep_line_anew(s, true),
 		.paced = sweep_line_paced(s),
@@ -239,19 +239,19 @@ static int try_all(struct sweep *s, struct err *err)
 {
 	int rc = sweep_run_tries(s, err);
 
-	if (rc == 0 && !s->stopped)
-		rc = sweep_recheck(s, err);
-	if (rc == 0 && !s->stopped)
-		rc = sweep_narrow(s, err);
-	return rc;
+	if (rc || s->stopped || s->begins_anew)
+		return rc;
+	rc = sweep_recheck(s, err);
+	return rc || s->stopped ? rc : sweep_narrow(s, err);
 }
 
-/* Makes all runs. *ret_told: there is something to report, also if a later run failed. */
-static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
+/* All until the end, or until it is to begin anew. *ret_told: there is something to report, also if a later run failed. */
+static int carry_on(struct sweep *s, bool *ret_told, struct err *err)
 {
 	int rc = sweep_find_answers(s, err);
 	struct err why;
 
+	*ret_told = false;
 	if (rc)
 		return rc;
 	if (s->stopped)
@@ -275,6 +275,18 @@ static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 	fprintf(stderr, "kubetape sweep: %s: what was found until then is reported\n", why.text);
 	s->stopped = true;
 	return 0;
+}
+
+/* Makes all runs. */
+static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
+{
+	int rc;
+
+	do {
+		s->begins_anew = false;
+		rc = carry_on(s, ret_told, err);
+	} while (rc == 0 && s->begins_anew && !s->stopped);
+	return rc;
 }
 
 /* Of a sweep without a report nothing goes into a store. What it wrote tells why, unless the user stopped it. */
@@ -317,15 +329,10 @@ static void sweep_release(struct sweep *s)
 {
 	sweep_answer_release(&s->plain.answer);
 	sweep_answer_release(&s->laid_over.answer);
+	sweep_tries_release(s);
 	sweep_positions_release(&s->positions);
 	sweep_measure_release(&s->plain.measure);
 	sweep_measure_release(&s->laid_over.measure);
-	for (size_t i = 0; i < s->try_count; i++) {
-		free(s->tries[i].faults);
-		free(s->tries[i].differences);
-		free(s->tries[i].narrowed);
-	}
-	free(s->tries);
 	free(s->why_left_out);
 	free(s->runs.folder);
 	free(s->runs.watches);

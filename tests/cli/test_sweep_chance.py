@@ -1,6 +1,8 @@
 """What differs from run to run by itself, or by the order in which objects come, is no finding of `kubetape sweep`."""
 
+import json
 import os
+import subprocess
 import sys
 import unittest
 import unittest.mock
@@ -11,6 +13,33 @@ from replays import Tape
 from test_sweep_patterns import BLIND
 
 TESTS_APART = True  # each takes long
+
+# Notes each pod once its watch shows the mark that it has put on it, or after 1 s. Takes longer to watch again.
+WAITING = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster, marked = Cluster(), threading.Event()
+def look(pod):
+    meta = pod["metadata"]
+    if meta.get("annotations", {}).get("seen") == pod["status"]["phase"]:
+        marked.set()
+        return
+    threading.Thread(target=note, args=(pod,)).start()
+def note(pod):
+    meta = pod["metadata"]
+    mark = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": meta["name"], "uid": meta["uid"], "annotations": {"seen": pod["status"]["phase"]}}}
+    if cluster.ask("PATCH", "/api/v1/namespaces/default/pods/%s?fieldManager=waiting&force=true" % meta["name"], mark)[0] == 200:
+        marked.wait(1)
+        cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-" + meta["uid"]}})
+class Slow(Informer):
+    def watch(self):
+        super().watch()
+        time.sleep(1.5)
+Slow(cluster, "/api/v1/pods", look, lambda old, pod: look(pod), lambda *_: None).start()
+time.sleep(600)
+"""
 
 
 class Arriving(test_sweep.Story):
@@ -52,6 +81,16 @@ class SweepChanceTest(unittest.TestCase):
                 report = self.end(self.begin("--settle", "1s", "--at", "recreations", "--max", "1", "--write", policy, "-o", marker + ".sweep",
                     command=[sys.executable, BLIND, "mended", "seldom"]), 0)
                 self.assertEqual((report["unsteady"], report["fine"], os.path.exists(marker)), (["configmaps data.side"], 1, True))
+
+    def test_what_it_does_after_a_pause_it_does_without_faults_as_well(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        for policy, remedy in (([], "--write overlay', as it may wait for what it wrote"), (["--write", "absorb"], r"--settle \d{4}ms\n")):
+            with self.subTest(policy=policy):
+                arguments = self.arguments("--json", "--settle", "300ms", "--lockstep", "50ms", "--at", "every:2", "--gap", "end,compact,hold=20s",
+                    "-o", os.path.join(self.folder, "out" + "".join(policy)), *policy, command=[sys.executable, "-c", WAITING, os.path.dirname(BLIND)])
+                done = subprocess.run(arguments, capture_output=True, text=True, timeout=test_sweep.DEADLINE_S)
+                self.assertEqual((done.returncode, [gap["verdict"] for gap in json.loads(done.stdout)["gaps"]]), (0, ["fine"]), done.stdout)
+                self.assertRegex(done.stderr, remedy)
 
     def test_a_panic_that_comes_again_only_the_third_time_is_a_finding(self):
         marker = os.path.join(self.folder, "lists")

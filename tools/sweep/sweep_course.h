@@ -45,6 +45,12 @@ struct sweep {
 	int64_t begun_ns;  /* ... and trying */
 	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
+	/* Of sweep_patience.c. */
+	int64_t patient_ns[2]; /* [laid_over]: so long without faults nothing more comes; 0: not looked at */
+	int64_t wanted_settle_ns; /* that is to be known for so long, before any more is tried; 0: no */
+	bool wanted_laid_over;
+	bool keeps_all;   /* the command waits for what it writes */
+	bool begins_anew; /* the result without faults was another one */
 };
 
 /* ---- sweep_ground.c: without faults ---- */
@@ -66,6 +72,7 @@ void sweep_stop(struct sweep *s);
 /* The command's results, whether always the same, even side by side; the same with its writes overlaid, if a pattern needs
  * that. */
 int sweep_find_answers(struct sweep *s, struct err *err) MUST_CHECK;
+void sweep_forget_answers(struct sweep *s);
 /* A run in lock-step, once it is known how long the tape is. */
 int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
 /* As many as will run at once later; returns how many differ, with what in `differences`, or an error. */
@@ -105,13 +112,27 @@ int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err
 int sweep_find_positions(struct sweep *s, struct err *err) MUST_CHECK;
 void sweep_make_tries(struct sweep *s);
 int sweep_run_tries(struct sweep *s, struct err *err) MUST_CHECK;
-size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
+void sweep_tries_release(struct sweep *s);
 
 /* What has run in that slot, with a fault; the caller releases. */
 int sweep_try_read(struct sweep *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
 
 /* How a run differs from the right answer, a sentence a line; NULL: it does not. The caller frees. */
 char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer);
+
+/* ---- sweep_progress.c ---- */
+
+size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
+/* A line for a terminal. */
+void sweep_show_progress(const struct sweep *s, bool shown);
+
+/* ---- sweep_patience.c ---- */
+
+/* Whether that try is to be quiet for longer at the end than the command has been without faults. */
+bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot);
+/* Looks at a longer run without faults. If it comes to something else, the sweep begins anew with a longer --settle, or with
+ * all writes overlaid. */
+int sweep_wait_longer(struct sweep *s, struct err *err) MUST_CHECK;
 
 /* ---- sweep_recheck.c ---- */
 

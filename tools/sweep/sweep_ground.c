@@ -349,9 +349,9 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
 static bool needs_all(const struct sweep *s)
 {
 	bool absorbs = s->plain.answer.absorbed && !s->v->tried.writes.count;
-	bool reads_back = absorbs && (s->plain.answer.reads_back || s->plain.measure.unsteady.count);
+	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
 
-	return reads_back || s->runs.options.recorded.released.count ||
+	return (absorbs && reads_back) || s->runs.options.recorded.released.count ||
 	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
@@ -497,6 +497,13 @@ static int look_for_steadier(struct sweep *s, struct err *err)
 	return sweep_is_steadier_paced(s, laid_over, err);
 }
 
+void sweep_forget_answers(struct sweep *s)
+{
+	forget_answer(s, false);
+	forget_answer(s, true);
+	s->all_laid_over = s->quick = false;
+}
+
 int sweep_find_answers(struct sweep *s, struct err *err)
 {
 	int rc = find_both(s, err);
@@ -509,9 +516,7 @@ int sweep_find_answers(struct sweep *s, struct err *err)
 		"kubetape sweep: what the command writes differs from run to run at --speed max, and less in lock-step: each event "
 		"waits until the command is quiet (--lockstep %lldms)\n",
 		(long long)(s->runs.pace_ns / NS_PER_MS));
-	forget_answer(s, false);
-	forget_answer(s, true);
-	s->all_laid_over = s->quick = false;
+	sweep_forget_answers(s);
 	s->runs.options.lockstep_ns = s->runs.pace_ns;
 	return find_both(s, err);
 }

@@ -118,7 +118,7 @@ char *sweep_line_verdict(struct sweep *s, bool laid_over)
 char *sweep_line_anew(const struct sweep *s, bool laid_over)
 {
 	const struct sweep_values *v = s->v;
-	char *settle = xasprintf("%lldms", (long long)(v->tried.settle_ns / NS_PER_MS));
+	char *settle = xasprintf("%lldms", (long long)(s->runs.options.settle_ns / NS_PER_MS));
 	char *text = add_option(begin_line(s, "sweep"), "settle", settle);
 
 	free(settle);

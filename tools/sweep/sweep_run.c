@@ -217,7 +217,7 @@ int64_t sweep_try_settle(const struct sweep_runs *s, const struct sweep_try *try
 
 int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot)
 {
-	return slot->quick ? s->quick_ns : sweep_try_settle(s, slot->of);
+	return slot->quick ? s->quick_ns : slot->settle_ns ? slot->settle_ns : sweep_try_settle(s, slot->of);
 }
 
 int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot *slot)
@@ -231,8 +231,9 @@ static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slo
 {
 	uint64_t late = lockstep_ns && slot->of ? slot->of->position->late_writes : 0;
 
-	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS + sweep_try_settle(s, slot->of) -
-	       s->options.settle_ns;
+	int64_t settle_ns = slot->quick ? s->options.settle_ns : sweep_slot_settle(s, slot);
+
+	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS + settle_ns - s->options.settle_ns;
 }
 
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)

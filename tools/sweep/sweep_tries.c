@@ -172,15 +172,16 @@ static bool has_time(const struct sweep *s)
 	return !s->v->budget_ns || !s->ended || now_ns + run_ns - s->opened_ns <= s->v->budget_ns;
 }
 
-/* The first try that has not begun. */
+/* The first try that has not begun. One that had is not given up for want of time. */
 static struct sweep_try *next_try(struct sweep *s, size_t *at)
 {
-	if (!has_time(s))
-		return NULL;
-	while (*at < s->try_count) {
+	bool is_in_time = has_time(s);
+
+	while (*at < s->try_count && !s->wanted_settle_ns) {
 		struct sweep_try *try = &s->tries[(*at)++];
 
-		if (try->position->reached && sweep_shard_has(&s->shard, try))
+		if (try->verdict == SWEEP_UNTRIED && sweep_shard_has(&s->shard, try) &&
+			(is_in_time || try->is_put_back))
 			return try;
 	}
 	return NULL;
@@ -350,6 +351,18 @@ static void forget_try(const struct sweep *s, struct sweep_try *try)
 		unlink(try->faults);
 }
 
+/* It is tried from the start when the result without faults is known for longer quiet as well. */
+static void put_back(const struct sweep *s, const struct sweep_slot *slot)
+{
+	struct sweep_try *try = slot->of;
+
+	sweep_run_remove(&s->runs, slot);
+	forget_try(s, try);
+	try->verdict = SWEEP_UNTRIED;
+	try->is_put_back = true;
+	try->strays = try->has_panicked = try->only_here = false;
+}
+
 /* A question that was broken when it was last asked, and is at the end, has been so from there on. */
 static size_t compare_alarms(const struct sweep_ground *ground, const struct sweep_slot *slot,
 	const struct sweep_answer *answer, struct buf *to)
@@ -457,7 +470,10 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		choose_settle(s, ground, try, &answer);
 	if (asks_at_intervals(try, &answer))
 		try->settle_ns = 0;
-	if (differences && slot->stage != SWEEP_CONTROL)
+	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, slot)) {
+		put_back(s, slot);
+		*ret_next = SWEEP_OVER;
+	} else if (differences && slot->stage != SWEEP_CONTROL)
 		keep_run(s, slot, differences, is_other, only_here);
 	else
 		sweep_run_remove(&s->runs, slot);
@@ -512,48 +528,8 @@ static int begin_try(
 	return rc ? rc : sweep_run_start(&s->runs, at, err);
 }
 
-size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->try_count; i++)
-		n += s->tries[i].verdict == verdict;
-	return n;
-}
-
-/* So far each took as long as the next will. */
-static long long seconds_left(const struct sweep *s, size_t tried, size_t left)
-{
-	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
-
-	return tried ? (long long)(took_ns / NS_PER_S * (int64_t)left / (int64_t)tried) : 0;
-}
-
-/* What other shards will try. */
-static size_t count_elsewhere(const struct sweep *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->try_count && s->shard.count; i++)
-		n += s->tries[i].verdict == SWEEP_UNTRIED && !sweep_shard_has(&s->shard, &s->tries[i]);
-	return n;
-}
-
-static void show_progress(const struct sweep *s, bool shown)
-{
-	size_t elsewhere = count_elsewhere(s);
-	size_t all = s->try_count - sweep_count_verdicts(s, SWEEP_NOT_REACHED) - elsewhere;
-	size_t left = sweep_count_verdicts(s, SWEEP_UNTRIED) - elsewhere;
-
-	if (shown)
-		fprintf(stderr,
-			"\r%zu of %zu faults tried, %zu wrong, about %lld s left (Ctrl-C stops)\033[K",
-			all - left, all, sweep_count_verdicts(s, SWEEP_WRONG),
-			seconds_left(s, all - left, left));
-}
-
-/* Keeps all jobs busy until there is nothing left to try. */
-int sweep_run_tries(struct sweep *s, struct err *err)
+/* Keeps all jobs busy until there is nothing left to try, or what runs is over and more has to be known first. */
+static int run_untried(struct sweep *s, struct err *err)
 {
 	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
 	bool shown = isatty(STDERR_FILENO);
@@ -562,14 +538,12 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 	size_t next = 0, running = 0;
 	int rc = 0;
 
-	s->begun_ns = clock_mono_ns(&clock_system);
-
 	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
 		rc = begin_try(s, running++, try, SWEEP_FIRST, err);
 	while (rc == 0 && running) {
 		int at;
 
-		show_progress(s, shown);
+		sweep_show_progress(s, shown);
 		at = sweep_jobs_wait(s->runs.job, s->jobs, s->v->invariants.count ? &looker : NULL);
 		if (at < 0) {
 			sweep_stop(s);
@@ -587,4 +561,30 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 	if (shown)
 		fputs("\r\033[K", stderr);
 	return rc;
+}
+
+int sweep_run_tries(struct sweep *s, struct err *err)
+{
+	int rc;
+
+	s->begun_ns = clock_mono_ns(&clock_system);
+	do {
+		s->wanted_settle_ns = 0;
+		rc = run_untried(s, err);
+		if (rc == 0 && s->wanted_settle_ns && !s->stopped)
+			rc = sweep_wait_longer(s, err);
+	} while (rc == 0 && s->wanted_settle_ns && !s->stopped && !s->begins_anew);
+	return rc;
+}
+
+void sweep_tries_release(struct sweep *s)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		free(s->tries[i].faults);
+		free(s->tries[i].differences);
+		free(s->tries[i].narrowed);
+	}
+	free(s->tries);
+	s->tries = NULL;
+	s->try_count = 0;
 }

@@ -1,0 +1,125 @@
+/*
+ * sweep_patience.c: whether the command does more without faults than --settle has shown. What goes wrong is tried again with
+ * a longer time of quiet; a command that pauses for longer than --settle has then done more for that reason alone:
+ *
+ *   events of the tape   |.......|
+ *   what it writes        | | |         | |     (5 s later: say, it has waited for its own write, which was absorbed)
+ *   quiet, --settle 2s           |---|
+ *   quiet, tried again           |------|- ...
+ *
+ * So the first such try waits until a run without faults has been as quiet for longer than that. If it comes to something
+ * else, all begins anew: with its writes overlaid if they were absorbed, as it may wait for them; else with a --settle longer
+ * than its pauses. A shard only says so: all shards are to try the same.
+ */
+#include "tools/sweep/sweep_course.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NUMBER          1000 /* of its run: none of the others comes that far */
+#define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
+#define PATIENCE_MAX_NS (60 * NS_PER_S)
+
+bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot)
+{
+	int64_t wanted_ns = slot->of->settle_ns;
+
+	if (wanted_ns <= s->patient_ns[slot->laid_over])
+		return false;
+	if (wanted_ns > s->wanted_settle_ns) {
+		s->wanted_settle_ns = wanted_ns;
+		s->wanted_laid_over = slot->laid_over;
+	}
+	return true;
+}
+
+static int run_patiently(
+	struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err)
+{
+	int rc;
+
+	s->runs.slot[0] = *slot;
+	rc = sweep_run_start(&s->runs, 0, err);
+	if (rc == 0 && sweep_jobs_wait(s->runs.job, 1, NULL) < 0) {
+		sweep_stop(s);
+		return 0;
+	}
+	return rc ? rc : sweep_run_read(&s->runs, 0, ret, err);
+}
+
+/* Half as long again as its longest pause, if that is less. */
+static int64_t longer_settle(const struct sweep_answer *patient, int64_t settle_ns)
+{
+	int64_t ns = patient->pause_ns / 2 * 3;
+
+	return ns < settle_ns ? ns : settle_ns;
+}
+
+static void tell(const struct sweep *s, const char *remedy, const struct buf *differences)
+{
+	fprintf(stderr,
+		"kubetape sweep: without gaps, too, the command does more if it has more time of quiet: %.*s; %s %s\n",
+		(int)strcspn(differences->ptr, "\n"), differences->ptr,
+		s->shard.count ? "sweep it with" : "all begins anew with", remedy);
+}
+
+/* The tries so far are worth nothing. */
+static void begin_anew(struct sweep *s)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		sweep_run_remove(&s->runs, &(struct sweep_slot){.of = &s->tries[i]});
+		if (s->tries[i].position->kind != SWEEP_GIVEN)
+			unlink(s->tries[i].faults);
+	}
+	sweep_tries_release(s);
+	sweep_positions_release(&s->positions);
+	sweep_forget_answers(s);
+	s->ended = 0;
+	s->patient_ns[0] = s->patient_ns[1] = 0;
+	s->begins_anew = true;
+}
+
+static void take_longer(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *patient,
+	const struct buf *differences)
+{
+	bool will_keep = !slot->laid_over && !s->keeps_all && patient->absorbed && !s->v->tried.writes.count;
+	int64_t settle_ns = longer_settle(patient, slot->settle_ns);
+	char *remedy = will_keep ? xstrdup("'--write overlay', as it may wait for what it wrote")
+				 : xasprintf("--settle %lldms", (long long)(settle_ns / NS_PER_MS));
+
+	tell(s, remedy, differences);
+	free(remedy);
+	if (s->shard.count)
+		return;
+	if (will_keep)
+		s->keeps_all = true;
+	else
+		s->runs.options.settle_ns = settle_ns;
+	begin_anew(s);
+}
+
+int sweep_wait_longer(struct sweep *s, struct err *err)
+{
+	int64_t settle_ns = PATIENCE_TIMES * s->wanted_settle_ns;
+	const struct sweep_slot slot = {.number = NUMBER,
+		.laid_over = s->wanted_laid_over,
+		.settle_ns = settle_ns < PATIENCE_MAX_NS ? settle_ns : PATIENCE_MAX_NS};
+	const struct sweep_ground *ground = sweep_ground_of(s, slot.laid_over);
+	struct sweep_answer patient = {0};
+	struct buf differences;
+	int rc = run_patiently(s, &slot, &patient, err);
+	/* One that is never quiet for so long is none that pauses. */
+	bool is_known = rc == 0 && !s->stopped && patient.end == ground->answer.end;
+
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	s->patient_ns[slot.laid_over] = slot.settle_ns;
+	if (is_known && sweep_compare(&ground->measure, &ground->answer, &patient, "the first", &differences))
+		take_longer(s, &slot, &patient, &differences);
+	sweep_run_remove(&s->runs, &slot);
+	buf_release(&differences);
+	sweep_answer_release(&patient);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* sweep_progress.c: how far the tries have come. See sweep_course.h. */
+#include "tools/sweep/sweep_course.h"
+
+#include "schema/base/clock.h"
+
+size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->try_count; i++)
+		n += s->tries[i].verdict == verdict;
+	return n;
+}
+
+/* So far each took as long as the next will. */
+static long long seconds_left(const struct sweep *s, size_t tried, size_t left)
+{
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+
+	return tried ? (long long)(took_ns / NS_PER_S * (int64_t)left / (int64_t)tried) : 0;
+}
+
+/* What other shards will try. */
+static size_t count_elsewhere(const struct sweep *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->try_count && s->shard.count; i++)
+		n += s->tries[i].verdict == SWEEP_UNTRIED && !sweep_shard_has(&s->shard, &s->tries[i]);
+	return n;
+}
+
+void sweep_show_progress(const struct sweep *s, bool shown)
+{
+	size_t elsewhere = count_elsewhere(s);
+	size_t all = s->try_count - sweep_count_verdicts(s, SWEEP_NOT_REACHED) - elsewhere;
+	size_t left = sweep_count_verdicts(s, SWEEP_UNTRIED) - elsewhere;
+
+	if (shown)
+		fprintf(stderr,
+			"\r%zu of %zu faults tried, %zu wrong, about %lld s left (Ctrl-C stops)\033[K",
+			all - left, all, sweep_count_verdicts(s, SWEEP_WRONG),
+			seconds_left(s, all - left, left));
+}
