@@ -251,8 +251,9 @@ static const char *why_no_gaps(const struct tape *t, const struct gap_accounts *
 {
 	if (!tape_stream_at(t, 0))
 		return "no gaps: the tape has no streams, so nothing was watched";
-	return all->untold_count ? "no gaps are known"
-				 : "no gaps: every stream was watched from its first list to the end";
+	return all->untold_count || all->unlisted_count
+		       ? "no gaps are known"
+		       : "no gaps: every stream was watched from its first list to the end";
 }
 
 static void print_page(const struct tape *t, const struct gap_accounts *all, const struct gaps_options *o)
@@ -272,6 +273,9 @@ static void print_page(const struct tape *t, const struct gap_accounts *all, con
 	if (all->untold_count)
 		printf("of %zu imported streams the tape does not tell when they were watched\n",
 			all->untold_count);
+	if (all->unlisted_count)
+		printf("%zu stream%s never listed: what there was is not known\n", all->unlisted_count,
+			all->unlisted_count == 1 ? " was" : "s were");
 	if (all->count == 0) {
 		puts(why_no_gaps(t, all));
 		return;
@@ -375,7 +379,8 @@ static void print_json(const char *path, const struct gap_accounts *all, const s
 	const char *before = "\n";
 
 	json_text("{\n  ", "tape", path);
-	printf(",\n  \"untold_streams\": %zu,\n  \"gaps\": [", all->untold_count);
+	printf(",\n  \"untold_streams\": %zu,\n  \"unlisted_streams\": %zu,\n  \"gaps\": [",
+		all->untold_count, all->unlisted_count);
 	for (size_t i = 0; i < all->count; i++) {
 		if (!is_wanted(&all->items[i], o))
 			continue;
@@ -428,13 +433,13 @@ const struct command cmd_gaps = {
 		"Describes each interval in which a stream was not watched: why it began, what was tried, how it\n"
 		"ended, and which objects turned out to be changed, deleted or recreated meanwhile. A resource\n"
 		"that a later recording on the tape left out has a gap without a number. The exit code is 3 if a\n"
-		"gap hid something or never ended, or if the tape does not say when a stream was watched, as\n"
-		"after an import; else 0.",
+		"gap hid something or never ended, if a stream was never listed, or if the tape does not say when\n"
+		"it was watched, as after an import; else 0.",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"a gap hid something or never ended, or the tape does not say when a stream was watched",
+				"a gap hid something or never ended, a stream was never listed, or the tape does not say when it was watched",
 		},
 	.run = gaps_run,
 };

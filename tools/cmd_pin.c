@@ -2,6 +2,7 @@
  * cmd_pin.c: `kubetape pin`. A pin is a tape in one file, cut out of the one that is recorded: retention
  * removes whole segments, and what is kept of one has to be whole without its neighbours.
  */
+#include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
@@ -108,6 +109,15 @@ static int pins_list(const char *folder, struct pins *ret, struct err *err)
 	return 0;
 }
 
+static void tell_removed(const struct pin_file *pin, uint64_t max_bytes)
+{
+	char bytes[BYTES_TEXT_BYTES];
+
+	fputs("removed '", stdout);
+	visible_puts(stdout, pin->path);
+	printf("', the oldest: pins may take %s in all (--max-size)\n", bytes_format(bytes, max_bytes));
+}
+
 /* The newest one stays, however large it is. */
 static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err *err)
 {
@@ -117,6 +127,8 @@ static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err
 	for (size_t i = 0; i + 1 < p->count && p->bytes > max_bytes && !rc; i++) {
 		if (unlink(p->items[i].path) && errno != ENOENT)
 			rc = err_set_errno(err, errno, "cannot remove '%s'", p->items[i].path);
+		else
+			tell_removed(&p->items[i], max_bytes);
 		p->bytes -= p->items[i].bytes;
 	}
 	for (size_t i = 0; i < p->count; i++)

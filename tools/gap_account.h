@@ -36,13 +36,15 @@ struct gap_account {
 struct gap_accounts {
 	struct gap_account *items; /* in the order in which they began */
 	size_t count;
-	size_t untold_count; /* streams for which the tape does not say when they were watched */
+	size_t untold_count;   /* streams for which the tape does not say when they were watched */
+	size_t unlisted_count; /* ... and that were never listed */
 };
 
 int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err) MUST_CHECK;
 void gap_accounts_release(struct gap_accounts *a);
 
-/* Whether the tape does not know something: a gap hid changes or never ended, or a stream is untold. */
+/* Whether the tape does not know something: a gap hid changes or never ended, or a stream is untold or
+ * was never listed. */
 bool gap_accounts_lack_something(const struct gap_accounts *a);
 
 /* Whether something was missed, or nobody can say because it never ended. */

@@ -129,6 +129,13 @@ class Watches(CertaintyTest):
             watch(0, 5, stream=DEPLOYMENTS), watch(2, 10, "reset"), watch(20, 60),
             gap(10, 20.5, begin_seq=3, end_seq=4, added=1)]
 
+    def test_gaps_tells_of_a_stream_that_was_never_listed(self):
+        self.tape = self.tape.replace("x.tape", "unlisted.tape")
+        self.make_tape(self.tape, [event(0, "ADDED", pod("web-0", "u1", 10), origin="list"), listed(0), event(3, "ADDED", node(11), stream=NODES, origin="list"), watch(0, 5)])
+        done = self.run_tape("gaps", self.tape)
+        self.assertEqual((done.returncode, done.stdout), (3, "1 stream was never listed: what there was is not known\nno gaps are known\n"))
+        self.assertEqual(json.loads(self.run_tape("gaps", self.tape, "--json").stdout)["unlisted_streams"], 1)
+
     def test_get_says_why_a_resource_is_not_known(self):
         get = ["get", self.tape, "-o", "name"]
         self.says([*get, "pods", "--at", "+1s"], 3, "pods were listed first at 2023-11-14T22:13:22.000000000Z: what there was before is not known")

@@ -1,6 +1,7 @@
 """kubetape pin: stretches that are kept whatever retention removes."""
 import json
 import os
+import re
 import shutil
 
 from tapes import TapeTest, event, pod
@@ -62,7 +63,8 @@ class Pin(TapeTest):
         for name in ("a", "b", "c"):
             self.pin("--name", name)
         size = os.stat(os.path.join(self.tape + ".pins", "c.ktape")).st_size
-        self.pin("--name", "d", "--max-size", str(2 * size + size // 2))
+        done = self.pin("--name", "d", "--max-size", str(2 * size + size // 2))
+        self.assertEqual(re.findall(r"^removed '.*/([^/]+)', the oldest: pins may take ", done.stdout, re.MULTILINE), ["a.ktape", "b.ktape"])
         self.assertEqual(self.pins(), [".hidden.ktape", "c.ktape", "d.ktape", "notes"])
 
     def test_the_newest_pin_stays_however_large_it_is(self):

@@ -1,6 +1,7 @@
 """kubetape push: a tape into an object store, whatever becomes of the program and of the store."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -131,6 +132,18 @@ class Push(PushTest):
             _, errors = one.communicate(timeout=60)
             self.assertEqual((one.returncode, errors), (0, b""))
         self.assert_stored()
+
+    def test_two_copies_of_a_tape_that_went_on_apart_are_not_mixed(self):
+        self.push("--cluster", "eu")
+        copy = os.path.join(self.dir, "copy.tape")
+        shutil.copytree(self.tape, copy)
+        for tape, name in ((self.tape, "here"), (copy, "there")):
+            self.make_tape(tape, [{"rotate": True}, event(90, "ADDED", pod(name, "u-" + name, 90))])
+        self.push("--cluster", "eu")
+        self.assert_stored()
+        self.tape = copy
+        self.refused("is not the one that the store has of this tape", "--cluster", "eu")
+        self.assertEqual(len(self.manifest()["segments"]), len([n for n in os.listdir(copy) if n.startswith("seg-")]))
 
     def test_a_damaged_segment_stays_here_and_the_others_go(self):
         path = os.path.join(self.tape, "seg-000002.db")
