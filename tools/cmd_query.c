@@ -3,6 +3,7 @@
  * shell (shell.h).
  */
 #include "schema/base/limits.h"
+#include "schema/base/visible.h"
 #include "tools/cli/read_file.h"
 #include "tools/cli/tape_set.h"
 #include "tools/commands.h"
@@ -101,6 +102,30 @@ static int query_check(const struct query_options *o, const struct operands *ope
 	return 0;
 }
 
+static void tell_shared(const struct sql_tape *one, const struct sql_tape *other)
+{
+	fputs("kubetape query: '", stderr);
+	visible_puts(stderr, one->name);
+	fputs("' and '", stderr);
+	visible_puts(stderr, other->name);
+	fputs("' are both of cluster '", stderr);
+	visible_puts(stderr, other->cluster);
+	fputs("': an object that both have is there twice\n", stderr);
+}
+
+/* As of a recording that was lost and begun anew. */
+static void tell_shared_clusters(const struct tape_set *set)
+{
+	for (size_t i = 1; i < set->count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(set->tapes[k].cluster, set->tapes[i].cluster) == 0) {
+				tell_shared(&set->tapes[k], &set->tapes[i]);
+				break;
+			}
+		}
+	}
+}
+
 static int open_session(const struct query_options *o, const struct operands *operands,
 	struct sql_session **ret, struct err *err)
 {
@@ -110,6 +135,8 @@ static int open_session(const struct query_options *o, const struct operands *op
 	if (!o->tapes.count)
 		return sql_session_open(operands->items[0], ret, err);
 	rc = tape_set_find(&o->tapes, &set, err);
+	if (!rc)
+		tell_shared_clusters(&set);
 	if (!rc)
 		rc = sql_session_open_many(set.tapes, set.count, ret, err);
 	tape_set_release(&set);

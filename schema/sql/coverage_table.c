@@ -27,6 +27,10 @@ int position_of_value(const struct scan *s, sqlite3_value *value, struct tape_po
 	int64_t seq;
 	char text[32];
 
+	if (!value && scan_table(s)->handle->times->needs_position)
+		return err_set(err, ERR_USAGE,
+			"over several tapes at, at_seq and at_rv have to be compared with constants, as in at = '12:03'; "
+			"here a table is given no position");
 	if (!value)
 		return find_position(s, "end", ret, err);
 	if (sqlite3_value_type(value) == SQLITE_TEXT)

@@ -6,6 +6,7 @@
 #include "schema/sql/run_tables.h"
 #include "schema/sql/sandbox.h"
 #include "schema/sql/side_by_side.h"
+#include "schema/sql/sql_words.h"
 #include "schema/sql/text_length.h"
 #include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
@@ -32,6 +33,7 @@ struct sql_session {
 	void (*on_progress)(void *context);
 	void *progress_context;
 	struct walk_watch watch;
+	bool has_several; /* tapes */
 	bool has_guessed;
 	struct time_reader run_times; /* of the wall clock's times in a run */
 };
@@ -99,6 +101,7 @@ static int session_open(const struct sql_tape *tapes, size_t count, struct sql_s
 		sql_session_close(s);
 		return rc;
 	}
+	s->has_several = count > 1;
 	sandbox_close_doors(s->db, SANDBOX_ANY);
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
 	*ret = s;
@@ -329,6 +332,7 @@ static int run_statement(
 		return rc;
 	values = xcalloc(count + 1, sizeof(*values));
 	(void)!time_failure(s, NULL); /* of a statement before */
+	s->watch.need_position(s->watch.registry, s->has_several && sql_names_position(sqlite3_sql(stmt)));
 	rc = give_rows(s, stmt, values, count, sink, err);
 	free(values);
 	return rc || !sink->end ? rc : sink->end(sink->context, err);

@@ -20,6 +20,7 @@ struct time_reader {
 	struct sqlite3 *db;
 	struct moment_frame frame; /* of the only tape */
 	size_t tape_count;         /* with another number of tapes the frame is of no use */
+	bool needs_position;       /* see walk_watch.h */
 	struct err wrong;          /* the first text that was not a time, until it is asked for; code 0:
 				none */
 };

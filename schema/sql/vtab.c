@@ -324,6 +324,11 @@ static int failure(void *registry, struct err *err)
 	return time_reader_failure(&((struct registry *)registry)->times, err);
 }
 
+static void need_position(void *registry, bool needs)
+{
+	((struct registry *)registry)->times.needs_position = needs;
+}
+
 static bool remark(void *registry, char to[POSITION_REMARK_BYTES])
 {
 	bool found = false;
@@ -352,7 +357,8 @@ static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 	(void)argc;
 	if (w)
-		*w = (struct walk_watch){sqlite3_user_data(context), vtab_look, failure, remark};
+		*w = (struct walk_watch){
+			sqlite3_user_data(context), vtab_look, failure, remark, need_position};
 }
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)

@@ -22,6 +22,9 @@ struct walk_watch {
 	int (*failure)(void *registry, struct err *err);
 	/* The first remark of tape_position_remark about a position named since the last call. */
 	bool (*remark)(void *registry, char to[POSITION_REMARK_BYTES]);
+	/* Of the statement that comes: a table that has positions and is given none is an error, ERR_USAGE. Over several
+	 * tapes SQLite gives only constants to the tables; what it compares itself would silently be no row. */
+	void (*need_position)(void *registry, bool needs);
 };
 
 #define WALK_WATCH_TYPE "kubetape walk watch"

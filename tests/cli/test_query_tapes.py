@@ -41,11 +41,29 @@ class Tapes(TapeTest):
                    "WHERE a.cluster = 'eu' AND b.name IS NULL")
         self.assertEqual(self.ask(missing), [{"name": "only-eu"}])
 
+    def test_a_position_that_is_no_constant_is_refused(self):
+        for sql in ("SELECT count(*) FROM objects WHERE at = (SELECT min(time) FROM events)",
+                    "SELECT (SELECT count(*) FROM objects AS o WHERE o.AT_SEQ = e.seq) FROM events AS e",
+                    "WITH p(t) AS (VALUES('+10s')) SELECT count(*) FROM p JOIN coverage ON \"at\" = t"):
+            with self.subTest(sql=sql):
+                self.assertIn("over several tapes at, at_seq and at_rv have to be compared with constants", self.ask(sql, code=1).stderr)
+        for sql in ("SELECT count(*) AS n FROM objects WHERE at IN ('start', 'end')", "SELECT max(time) AS at FROM objects", "SELECT 'at' FROM objects -- at"):
+            with self.subTest(sql=sql):
+                self.assertTrue(self.ask(sql))
+        one = self.ask("SELECT count(*) AS n FROM objects WHERE at_seq = (SELECT max(seq) FROM events)", os.path.join(self.folder, "eu.tape"))
+        self.assertEqual(one, [{"n": 2}])
+
     def test_tapes_are_named_on_the_command_line(self):
         rows = self.ask("SELECT cluster, tape FROM tapes ORDER BY 1", "before=" + os.path.join(self.folder, "eu.tape"),
                         "after=" + os.path.join(self.folder, "us.tape"))
         self.assertEqual([r["cluster"] for r in rows], ["after", "before"])
         self.assertTrue(rows[0]["tape"].endswith("us.tape"))
+
+    def test_two_tapes_of_one_cluster_are_told(self):
+        place = lambda name: "one=" + os.path.join(self.folder, name + ".tape")
+        done = self.run_tape("query", "--tapes", place("eu"), "--tapes", place("us"), "SELECT count(*) FROM events")
+        self.assertRegex(done.stderr, "^kubetape query: '.*eu.tape' and '.*us.tape' are both of cluster 'one': an object that both have is there twice\n$")
+        self.assertEqual(self.run_tape("query", "--tapes", self.folder, "SELECT count(*) FROM events").stderr, "")
 
     def test_a_store_is_asked_as_a_folder_is(self):
         with S3Store() as store:
