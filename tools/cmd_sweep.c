@@ -138,7 +138,7 @@ static int verdict_of(const struct sweep_report *r)
 	if (sweep_report_count(r, SWEEP_WRONG))
 		return EXIT_FAILED;
 	if (r->stopped || sweep_report_count(r, SWEEP_UNSURE) || sweep_report_count(r, SWEEP_CUT) ||
-		(r->merged && sweep_report_count(r, SWEEP_UNTRIED)))
+		(r->merged && sweep_report_count(r, SWEEP_UNTRIED)) || sweep_report_lacks_sorts(r))
 		return EXIT_LOSS;
 	return sweep_report_count(r, SWEEP_FINE) ? EXIT_OK : EXIT_LOSS;
 }

@@ -360,6 +360,15 @@ static void print_ended(const struct sweep_report *r, FILE *to)
 			n);
 }
 
+bool sweep_report_lacks_sorts(const struct sweep_report *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->tries[i].verdict == SWEEP_UNTRIED && r->tries[i].position->turn == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Why some were not tried. */
 static void print_untried(const struct sweep_report *r, FILE *to)
 {
@@ -375,7 +384,8 @@ static void print_untried(const struct sweep_report *r, FILE *to)
 	else if (r->stopped)
 		fprintf(to, "stopped: %zu faults were not tried\n", untried);
 	else
-		fprintf(to, "%zu faults were not tried: the --budget was spent\n", untried);
+		fprintf(to, "%zu faults were not tried: the --budget was spent%s\n", untried,
+			sweep_report_lacks_sorts(r) ? " before one of each sort was" : "");
 }
 
 /* With one example. */

@@ -68,6 +68,8 @@ bool sweep_is_late_by_events(const struct sweep_position *p);
 /* The line that does a finding again, with its verdict; the caller frees. */
 char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);
+/* Whether of some sort of place none was tried. */
+bool sweep_report_lacks_sorts(const struct sweep_report *r);
 const char *sweep_verdict_name(enum sweep_verdict verdict);
 /* The one of that name; -1: none. `word` may be NULL. */
 int sweep_verdict_find(const char *word);
