@@ -127,6 +127,11 @@ class Refusals(unittest.TestCase):
             self.assertEqual(run(*words).stdout, want.stdout, words)
         self.assertIn("found 0 operands", run("-n", "get", "get").stderr)
 
+    def test_two_dashes_end_the_options_of_a_command_that_runs_none(self):
+        self.assertEqual(run("info", "--", TAPE).stdout, run("info", TAPE).stdout)
+        self.assertIn("found 0 operands", run("info", "--").stderr)
+        self.assertIn("cannot open tape '--json'", run("info", "--", "--json").stderr)
+
     def test_options_before_no_command_are_refused(self):
         for words in (["-n", "shop"], ["-n", "shop", TAPE, "get"], ["--nosuch", "get", TAPE], ["-n", "get"], ["--json=1", "info", TAPE]):
             self.assertRefused(run(*words), f"kubetape: no command is named that takes the option '{words[0]}' and what stands with it; "

@@ -322,8 +322,6 @@ static int check_operands(const struct command *c, const struct operands *found,
 	if (found->count < expected->least || found->count > expected->most)
 		return err_set(err, ERR_USAGE, "expected %s, found %zu operand%s", expected->words,
 			found->count, plural(found->count));
-	if (found->child && !c->runs_child)
-		return err_set(err, ERR_USAGE, "expected %s, found '--' after it", expected->words);
 	return 0;
 }
 
@@ -369,7 +367,8 @@ int options_parse(
 	int found, rc;
 
 	make_getopt_tables(c, letters, longs);
-	argc = cut_child(argc, argv, &operands);
+	if (c->runs_child)
+		argc = cut_child(argc, argv, &operands);
 	hide_signs(argc, argv, hidden);
 	optind = 0;
 	while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
