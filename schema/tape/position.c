@@ -208,6 +208,39 @@ int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *er
 	return rc ? rc : find_frame(t, &info, ret, err);
 }
 
+#define SET_BACK_MIN_NS NS_PER_S /* less is the work of NTP */
+
+struct clock_walk {
+	struct tape_position *p;
+	int64_t ahead_ns; /* of the monotonic clock, as of the row before */
+	char *boot_id;    /* of that row; NULL: there is none */
+};
+
+static int look_at_clock(void *context, const struct tape_clock *row)
+{
+	struct clock_walk *w = context;
+	int64_t ahead_ns = time_sub(row->time_ns, row->mono_ns), back_ns = time_sub(w->ahead_ns, ahead_ns);
+	bool same_boot = w->boot_id && row->boot_id && strcmp(w->boot_id, row->boot_id) == 0;
+
+	if (same_boot && back_ns >= SET_BACK_MIN_NS && w->p->time_ns >= row->time_ns &&
+		time_sub(w->p->time_ns, row->time_ns) <= back_ns)
+		w->p->set_back_ns = back_ns;
+	free(w->boot_id);
+	w->boot_id = row->boot_id ? xstrdup(row->boot_id) : NULL;
+	w->ahead_ns = ahead_ns;
+	return 0;
+}
+
+/* Whether the recorder's clock was set back, and so showed that time twice. */
+static int find_set_back(struct tape *t, struct tape_position *p, struct err *err)
+{
+	struct clock_walk walk = {.p = p};
+	int rc = tape_each_clock(t, look_at_clock, &walk, err);
+
+	free(walk.boot_id);
+	return rc;
+}
+
 static int find_time(struct tape *t, const struct moment *m, const struct tape_info *info,
 	struct tape_position *p, struct err *err)
 {
@@ -224,7 +257,8 @@ static int find_time(struct tape *t, const struct moment *m, const struct tape_i
 		p->place = POSITION_BEFORE;
 	else if (p->time_ns > p->span.end_ns && !p->span.live)
 		p->place = POSITION_AFTER;
-	return rc ? rc : tape_position_at_time(t, p->time_ns, &p->seq, err);
+	rc = rc ? rc : tape_position_at_time(t, p->time_ns, &p->seq, err);
+	return rc ? rc : find_set_back(t, p, err);
 }
 
 /* ---- texts ---- */
@@ -357,12 +391,25 @@ static void describe_outside(const struct tape_position *p, const char *text, ch
 		time_format(end, p->span.end_ns), (unsigned long long)p->span.last_seq);
 }
 
+static void describe_set_back(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES])
+{
+	char length[TIME_TEXT_BYTES];
+
+	snprintf(to, POSITION_REMARK_BYTES,
+		"'%.60s' was twice, as the recorder's clock was set back by %s: the state after event %llu was taken",
+		text, duration_format(length, p->set_back_ns), (unsigned long long)p->seq);
+}
+
 bool tape_position_remark(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES])
 {
 	char time[TIME_TEXT_BYTES];
 
 	if (p->place != POSITION_ON_TAPE) {
 		describe_outside(p, text, to);
+		return true;
+	}
+	if (p->set_back_ns) {
+		describe_set_back(p, text, to);
 		return true;
 	}
 	if (p->days <= 1)

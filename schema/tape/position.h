@@ -27,6 +27,7 @@ struct tape_position {
 	bool is_end;     /* the end of the tape was named */
 	enum position_place place;
 	uint64_t days; /* a time of day: on how many days it lies within the tape; 1 for all others */
+	int64_t set_back_ns; /* by so much the recorder's clock was set back, and showed this time twice; 0: it did not */
 	struct tape_span span;
 };
 
@@ -36,7 +37,7 @@ int tape_position_find(
 	struct tape *t, const char *text, struct tape_position *ret, struct err *err) MUST_CHECK;
 
 /* A sentence about what had to be guessed: that the position lies outside the tape, and from when to when the
- * tape goes, or that a time of day lies on several days. False if nothing had. */
+ * tape goes, that a time of day lies on several days, or that the clock showed it twice. False if nothing had. */
 #define POSITION_REMARK_BYTES 400
 bool tape_position_remark(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES]);
 

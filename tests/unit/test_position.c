@@ -189,8 +189,54 @@ START_TEST(position__takes_the_first_of_several_days_and_says_so)
 }
 END_TEST
 
+static int64_t wall_s, mono_s;
+
+static int64_t read_wall(void *context)
+{
+	(void)context;
+	return small_ns((double)wall_s);
+}
+
+static int64_t read_mono(void *context)
+{
+	(void)context;
+	return mono_s * NS_PER_S;
+}
+
+START_TEST(position__says_that_a_clock_that_was_set_back_showed_that_time_twice)
+{
+	const struct clock clock = {read_wall, read_mono, NULL};
+	const struct tape_writer_options options = {.clock = &clock};
+	char remark[POSITION_REMARK_BYTES];
+	struct tape_position once, twice;
+	struct small_tape s;
+	struct tape *t;
+
+	wall_s = mono_s = 0;
+	small_open_with(&s, &options);
+	small_event(&s, s.pods, 0, ORIGIN_WATCH);
+	mono_s = wall_s = 600;
+	small_event(&s, s.pods, 600, ORIGIN_WATCH);
+	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
+	mono_s = 610;
+	wall_s = 310;
+	small_event(&s, s.pods, 310, ORIGIN_WATCH);
+	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
+	t = small_read(&s);
+	once = found(t, "@1700000300");
+	ck_assert(!tape_position_remark(&once, "+300s", remark));
+	twice = found(t, "@1700000400");
+	ck_assert(tape_position_remark(&twice, "+400s", remark));
+	ck_assert_str_eq(remark,
+		"'+400s' was twice, as the recorder's clock was set back by 5m00s: the state after event 1 was taken");
+	tape_close(t);
+	small_release(&s);
+}
+END_TEST
+
 UNIT_MAIN("position", position__is_a_seq_a_time_or_a_resource_version,
 	position__of_a_tape_that_is_being_recorded_has_no_end,
 	position__knows_a_version_that_only_a_bookmark_told,
 	position__refuses_everything_else_with_one_sentence, position__says_what_was_guessed,
-	position__takes_the_first_of_several_days_and_says_so)
+	position__takes_the_first_of_several_days_and_says_so,
+	position__says_that_a_clock_that_was_set_back_showed_that_time_twice)
