@@ -104,6 +104,7 @@ struct sweep_position {
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
 	uint64_t hidden;      /* events of that resource from the one to the other; 0: its watches are late */
 	uint64_t late_writes; /* of SWEEP_ECHO, without faults; 0: they are late by events */
+	bool is_farewell;     /* at a write to an object that is being deleted */
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
 	uint64_t until_seq;   /* the last event of a stretch or an overwrite; what waits for a late answer */

@@ -325,6 +325,7 @@ static void add_write_place(
 
 	p->write = xstrdup(w->kind);
 	p->seq = p->last_seq = w->seq;
+	p->is_farewell = w->is_farewell;
 	if (pattern == SWEEP_WRITES)
 		p->until_seq = second_sent_after(f, w->seq);
 }

@@ -356,7 +356,8 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 
 /* ---- the most telling first ---- */
 
-/* Places of one pattern, kind, kind of write and of the same resources are of one sort. What lasts the whole tape is of
+/* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
+ * deleted are of another. What lasts the whole tape is of
  * one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
@@ -368,6 +369,8 @@ static int sort_order(const struct sweep_position *a, const struct sweep_positio
 		order = strcmp(a->resource, b->resource);
 	if (order == 0 && a->write && b->write)
 		order = strcmp(a->write, b->write);
+	if (order == 0)
+		order = a->is_farewell - b->is_farewell;
 	if (order == 0)
 		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
 	return order;
