@@ -34,7 +34,7 @@ struct sweep_try {
 	bool only_here;    /* what differs is nothing that `replay --golden` compares */
 	bool strays;       /* it went wrong in one way, and then in another, or not: once more it is tried */
 	bool has_panicked; /* in one of its runs */
-	bool is_put_back;  /* it differed before, when too little was known without faults */
+	bool is_put_back;  /* until more is known without faults */
 };
 
 struct sweep_report {

@@ -351,18 +351,6 @@ static void forget_try(const struct sweep *s, struct sweep_try *try)
 		unlink(try->faults);
 }
 
-/* It is tried from the start when the result without faults is known for longer quiet as well. */
-static void put_back(const struct sweep *s, const struct sweep_slot *slot)
-{
-	struct sweep_try *try = slot->of;
-
-	sweep_run_remove(&s->runs, slot);
-	forget_try(s, try);
-	try->verdict = SWEEP_UNTRIED;
-	try->is_put_back = true;
-	try->strays = try->has_panicked = try->only_here = false;
-}
-
 /* A question that was broken when it was last asked, and is at the end, has been so from there on. */
 static size_t compare_alarms(const struct sweep_ground *ground, const struct sweep_slot *slot,
 	const struct sweep_answer *answer, struct buf *to)
@@ -471,9 +459,10 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	if (asks_at_intervals(try, &answer))
 		try->settle_ns = 0;
 	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, slot)) {
-		put_back(s, slot);
+		try->is_put_back = true;
 		*ret_next = SWEEP_OVER;
-	} else if (differences && slot->stage != SWEEP_CONTROL)
+	}
+	if (differences && slot->stage != SWEEP_CONTROL)
 		keep_run(s, slot, differences, is_other, only_here);
 	else
 		sweep_run_remove(&s->runs, slot);
@@ -528,6 +517,15 @@ static int begin_try(
 	return rc ? rc : sweep_run_start(&s->runs, at, err);
 }
 
+/* One that was put back goes on where it was. */
+static enum sweep_stage first_stage(struct sweep_try *try)
+{
+	bool goes_on = try->is_put_back;
+
+	try->is_put_back = false;
+	return goes_on ? SWEEP_AGAIN : SWEEP_FIRST;
+}
+
 /* Keeps all jobs busy until there is nothing left to try, or what runs is over and more has to be known first. */
 static int run_untried(struct sweep *s, struct err *err)
 {
@@ -539,7 +537,7 @@ static int run_untried(struct sweep *s, struct err *err)
 	int rc = 0;
 
 	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
-		rc = begin_try(s, running++, try, SWEEP_FIRST, err);
+		rc = begin_try(s, running++, try, first_stage(try), err);
 	while (rc == 0 && running) {
 		int at;
 
@@ -554,7 +552,8 @@ static int run_untried(struct sweep *s, struct err *err)
 			break;
 		try = stage == SWEEP_OVER ? next_try(s, &next) : s->runs.slot[at].of;
 		if (try)
-			rc = begin_try(s, (size_t)at, try, stage == SWEEP_OVER ? SWEEP_FIRST : stage, err);
+			rc = begin_try(
+				s, (size_t)at, try, stage == SWEEP_OVER ? first_stage(try) : stage, err);
 		else
 			running--;
 	}
