@@ -163,8 +163,8 @@ static int spawn(struct child *c, uv_loop_t *loop, const int *fds, int fd_count,
 		  : 0;
 }
 
-/* Reads why the process has not become the command: it has ended then, and is waited for here. Nothing to read: it has become
- * the command. */
+/* Reads until the process has become the command, or has written why it cannot. In that case it ends, and is waited for
+ * here. */
 static int check_in_pod(struct child *c, int from, struct err *err)
 {
 	char said[ERR_TEXT_MAX];

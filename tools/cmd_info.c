@@ -124,16 +124,12 @@ static bool begins_with_state_alone(const struct report *r)
 /* Gaps that no row tells count as well. */
 static int count_states(struct report *r, struct tape *t, struct err *err)
 {
-	const struct tape_stream *s;
-	struct coverage_point end;
 	struct coverage *c;
 	int rc = coverage_load(t, &c, err);
 
 	if (rc)
 		return rc;
-	end = (struct coverage_point){r->tape.last_seq, coverage_span(c).end_ns, true};
-	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
-		r->states[coverage_at(c, s->id, &end).state]++;
+	coverage_count_states(c, t, r->states);
 	r->tape.gaps += coverage_left_count(c);
 	if (begins_with_state_alone(r)) {
 		r->tape.first_time_ns = coverage_span(c).begin_ns;

@@ -114,26 +114,17 @@ static int compare_begin(const void *left, const void *right)
 	return (a->gap.id > b->gap.id) - (a->gap.id < b->gap.id);
 }
 
-static size_t count_unlisted(struct tape *t, const struct coverage *c)
-{
-	const struct coverage_point end = {.time_ns = coverage_span(c).end_ns, .by_time = true};
-	const struct tape_stream *s;
-	size_t n = 0;
-
-	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
-		n += coverage_at(c, s->id, &end).state == COVERAGE_UNLISTED;
-	return n;
-}
-
 static int each_gap(struct reading *r, struct err *err)
 {
+	size_t states[COVERAGE_STATE_COUNT] = {0};
 	struct coverage *c;
 	int rc = coverage_load(r->tape, &c, err);
 
 	if (rc)
 		return rc;
+	coverage_count_states(c, r->tape, states);
 	r->to->untold_count = coverage_untold_count(c);
-	r->to->unlisted_count = count_unlisted(r->tape, c);
+	r->to->unlisted_count = states[COVERAGE_UNLISTED];
 	rc = coverage_each_gap(c, r->tape, on_gap, r, err);
 	coverage_free(c);
 	return rc;

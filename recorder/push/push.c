@@ -31,7 +31,7 @@ struct push {
 	char *url, *manifest_key;
 	struct manifest manifest;
 	bool is_remade, is_checked; /* the manifest: and not written yet; against what the store has */
-	bool is_same;               /* what is here and what is there was looked at, and went on together */
+	bool is_same; /* the tape here was compared with that in the store, and is no other copy */
 	struct push_figures figures;
 	uint32_t first_seen;              /* number of the first segment that was ever here, for this push */
 	uint64_t total_bytes, done_bytes; /* of this run */
@@ -518,25 +518,24 @@ static int check_stock(struct push *p, struct err *err)
 }
 
 /* A copy of the tape may have gone on by itself. Each seal follows the one before it: the newest that both have tells of
- * all. What is damaged here tells nothing. */
+ * all. One whose seal cannot be read is refused later. */
 static int check_is_same(const struct push *p, const struct segment_file *list, size_t count, struct err *err)
 {
-	struct manifest_segment here = {0};
 	const struct manifest_segment *there;
+	char here[SEAL_DIGEST_BYTES];
 	struct err why;
 
 	while (count && !store_has(p, list[count - 1].number))
 		count--;
 	if (!count)
 		return 0;
-	here.number = list[count - 1].number;
-	there = manifest_find(&p->manifest, here.number);
-	if (segment_facts(list[count - 1].path, &here, &why) || strcmp(here.digest, there->digest) == 0)
+	there = manifest_find(&p->manifest, list[count - 1].number);
+	if (seal_digest(list[count - 1].path, here, &why) || strcmp(here, there->digest) == 0)
 		return 0;
 	return err_set(err, ERR_FAILED,
 		"segment %u of '%s' is not the one that the store has of this tape: a copy of the tape went on apart "
 		"from it; nothing was pushed: push one of them below another prefix, or by another --cluster",
-		here.number, p->options.tape_path);
+		there->number, p->options.tape_path);
 }
 
 static int list_own(struct push *p, struct segment_file **ret, size_t *ret_count, struct err *err)

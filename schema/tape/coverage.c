@@ -107,6 +107,15 @@ struct coverage_answer coverage_at(
 	return watched;
 }
 
+void coverage_count_states(const struct coverage *c, struct tape *t, size_t ret[COVERAGE_STATE_COUNT])
+{
+	const struct coverage_point end = {.time_ns = c->span.end_ns, .by_time = true};
+	const struct tape_stream *s;
+
+	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
+		ret[coverage_at(c, s->id, &end).state]++;
+}
+
 size_t coverage_untold_count(const struct coverage *c)
 {
 	size_t count = 0;

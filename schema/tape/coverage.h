@@ -65,6 +65,9 @@ struct coverage_answer coverage_at(
 int coverage_each_gap(const struct coverage *c, struct tape *t,
 	int (*each)(void *context, const struct tape_gap *gap), void *context, struct err *err) MUST_CHECK;
 
+/* How many streams of the tape are in each state at its end. Adds to ret. */
+void coverage_count_states(const struct coverage *c, struct tape *t, size_t ret[COVERAGE_STATE_COUNT]);
+
 /* The number of streams that are untold, and of gaps without a row. */
 size_t coverage_untold_count(const struct coverage *c);
 size_t coverage_left_count(const struct coverage *c);

@@ -4,6 +4,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
+#include "schema/tape/steady_time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,37 +209,17 @@ int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *er
 	return rc ? rc : find_frame(t, &info, ret, err);
 }
 
-#define SET_BACK_MIN_NS NS_PER_S /* less is the work of NTP */
-
-struct clock_walk {
-	struct tape_position *p;
-	int64_t ahead_ns; /* of the monotonic clock, as of the row before */
-	char *boot_id;    /* of that row; NULL: there is none */
-};
-
-static int look_at_clock(void *context, const struct tape_clock *row)
-{
-	struct clock_walk *w = context;
-	int64_t ahead_ns = time_sub(row->time_ns, row->mono_ns), back_ns = time_sub(w->ahead_ns, ahead_ns);
-	bool same_boot = w->boot_id && row->boot_id && strcmp(w->boot_id, row->boot_id) == 0;
-
-	if (same_boot && back_ns >= SET_BACK_MIN_NS && w->p->time_ns >= row->time_ns &&
-		time_sub(w->p->time_ns, row->time_ns) <= back_ns)
-		w->p->set_back_ns = back_ns;
-	free(w->boot_id);
-	w->boot_id = row->boot_id ? xstrdup(row->boot_id) : NULL;
-	w->ahead_ns = ahead_ns;
-	return 0;
-}
-
 /* Whether the recorder's clock was set back, and so showed that time twice. */
 static int find_set_back(struct tape *t, struct tape_position *p, struct err *err)
 {
-	struct clock_walk walk = {.p = p};
-	int rc = tape_each_clock(t, look_at_clock, &walk, err);
+	struct steady_time *s;
+	int rc = steady_time_load(t, &s, err);
 
-	free(walk.boot_id);
-	return rc;
+	if (rc)
+		return rc;
+	p->set_back_ns = steady_time_set_back(s, p->time_ns);
+	steady_time_free(s);
+	return 0;
 }
 
 static int find_time(struct tape *t, const struct moment *m, const struct tape_info *info,

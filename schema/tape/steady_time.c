@@ -8,6 +8,8 @@
 /* Less is the kernel's steady correction. */
 #define STEP_NS (100 * NS_PER_MS)
 
+#define SET_BACK_MIN_NS NS_PER_S
+
 /* Of a clock that steps more often, further steps are not seen. */
 #define ERAS_MAX 256
 
@@ -104,4 +106,19 @@ int64_t steady_time_of(const struct steady_time *s, int64_t wall_ns, int64_t not
 		}
 	}
 	return best_ns;
+}
+
+int64_t steady_time_set_back(const struct steady_time *s, int64_t wall_ns)
+{
+	int64_t found_ns = 0;
+
+	for (size_t i = 1; i < s->count; i++) {
+		const struct era *e = &s->eras[i];
+		int64_t back_ns = time_sub(e->shift_ns, e[-1].shift_ns),
+			since_ns = time_sub(wall_ns, time_sub(e->begin_ns, e->shift_ns));
+
+		if (back_ns >= SET_BACK_MIN_NS && since_ns >= 0 && since_ns <= back_ns)
+			found_ns = back_ns;
+	}
+	return found_ns;
 }

@@ -17,4 +17,8 @@ void steady_time_free(struct steady_time *s);
  * result of this function or INT64_MIN. Without steps the wall time itself. */
 int64_t steady_time_of(const struct steady_time *s, int64_t wall_ns, int64_t not_before_ns);
 
+/* By how much the clock was set back if it showed that time twice; 0: it did not. Less than a second is the work of NTP, and
+ * does not count. */
+int64_t steady_time_set_back(const struct steady_time *s, int64_t wall_ns);
+
 #endif

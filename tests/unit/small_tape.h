@@ -95,6 +95,26 @@ static inline uint64_t small_watch(
 	return c.id;
 }
 
+/* A clock for tape_writer_options that a test sets; wall time after SMALL_BEGIN_NS. */
+struct small_clock {
+	int64_t wall_s, mono_s;
+};
+
+static inline int64_t small_clock_wall(void *context)
+{
+	return small_ns((double)((const struct small_clock *)context)->wall_s);
+}
+
+static inline int64_t small_clock_mono(void *context)
+{
+	return ((const struct small_clock *)context)->mono_s * NS_PER_S;
+}
+
+static inline struct clock small_clock_source(struct small_clock *c)
+{
+	return (struct clock){small_clock_wall, small_clock_mono, c};
+}
+
 /* Closes the writer and opens the tape. */
 static inline struct tape *small_read(struct small_tape *s)
 {

@@ -206,45 +206,31 @@ START_TEST(coverage__concludes_a_gap_of_what_a_later_recording_left_out)
 }
 END_TEST
 
-static int64_t wall_s, mono_s;
-
-static int64_t read_wall(void *context)
-{
-	(void)context;
-	return small_ns((double)wall_s);
-}
-
-static int64_t read_mono(void *context)
-{
-	(void)context;
-	return mono_s * NS_PER_S;
-}
-
 /* Pods are watched from 1 to 100 s after the beginning, nodes too but anew at 50 s, when the wall clock has just
  * stepped; afterwards it may step back. All of it is one recording. */
 static size_t left_after_a_step(int64_t step_s, bool is_back)
 {
-	const struct clock clock = {read_wall, read_mono, NULL};
-	const struct tape_writer_options options = {.clock = &clock};
+	struct small_clock clock = {0};
+	const struct clock source = small_clock_source(&clock);
+	const struct tape_writer_options options = {.clock = &source};
 	struct coverage *c;
 	struct small_tape s;
 	struct tape *t;
 	size_t left;
 
-	wall_s = mono_s = 0;
 	small_open_with(&s, &options);
 	small_event(&s, s.pods, 1, ORIGIN_LIST);
 	small_watch(&s, s.pods, 1, 99, "client_stop");
 	small_watch(&s, s.nodes, 1, 49, "server_close_early");
 	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
-	mono_s = 50;
-	wall_s = 50 + step_s;
+	clock.mono_s = 50;
+	clock.wall_s = 50 + step_s;
 	small_event(&s, s.pods, 50 + (double)step_s, ORIGIN_WATCH);
 	small_watch(&s, s.nodes, 50 + (double)step_s, 50, "client_stop");
 	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
-	mono_s = 90;
-	wall_s = is_back ? 90 : 90 + step_s;
-	small_event(&s, s.pods, (double)wall_s, ORIGIN_WATCH);
+	clock.mono_s = 90;
+	clock.wall_s = is_back ? 90 : 90 + step_s;
+	small_event(&s, s.pods, (double)clock.wall_s, ORIGIN_WATCH);
 	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
 	t = small_read(&s);
 	c = loaded(t);

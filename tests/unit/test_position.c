@@ -189,37 +189,23 @@ START_TEST(position__takes_the_first_of_several_days_and_says_so)
 }
 END_TEST
 
-static int64_t wall_s, mono_s;
-
-static int64_t read_wall(void *context)
-{
-	(void)context;
-	return small_ns((double)wall_s);
-}
-
-static int64_t read_mono(void *context)
-{
-	(void)context;
-	return mono_s * NS_PER_S;
-}
-
 START_TEST(position__says_that_a_clock_that_was_set_back_showed_that_time_twice)
 {
-	const struct clock clock = {read_wall, read_mono, NULL};
-	const struct tape_writer_options options = {.clock = &clock};
+	struct small_clock clock = {0};
+	const struct clock source = small_clock_source(&clock);
+	const struct tape_writer_options options = {.clock = &source};
 	char remark[POSITION_REMARK_BYTES];
 	struct tape_position once, twice;
 	struct small_tape s;
 	struct tape *t;
 
-	wall_s = mono_s = 0;
 	small_open_with(&s, &options);
 	small_event(&s, s.pods, 0, ORIGIN_WATCH);
-	mono_s = wall_s = 600;
+	clock.mono_s = clock.wall_s = 600;
 	small_event(&s, s.pods, 600, ORIGIN_WATCH);
 	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
-	mono_s = 610;
-	wall_s = 310;
+	clock.mono_s = 610;
+	clock.wall_s = 310;
 	small_event(&s, s.pods, 310, ORIGIN_WATCH);
 	ck_assert_ok(tape_writer_flush(s.writer, &small_err), &small_err);
 	t = small_read(&s);

@@ -46,8 +46,9 @@ struct sweep {
 	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
 	/* Of sweep_patience.c. */
-	int64_t patient_ns[2]; /* [laid_over]: so long without faults nothing more comes; 0: not looked at */
-	int64_t wanted_settle_ns; /* that is to be known for so long, before any more is tried; 0: no */
+	int64_t patient_ns
+		[2]; /* [laid_over]: the longest quiet that is known to bring nothing more without faults */
+	int64_t wanted_settle_ns; /* so long a quiet must be known before any more is tried; 0: none */
 	bool wanted_laid_over;
 	bool keeps_all;   /* the command waits for what it writes */
 	bool begins_anew; /* the result without faults was another one */
@@ -101,6 +102,9 @@ void sweep_share_lessons(struct sweep *s);
 /* How long each event waits in lock-step. A program that limits its own rate, as it has shown in the first run, where all
  * events came at once, has longer. */
 void sweep_choose_pace(struct sweep *s);
+/* One run without faults, while nothing else runs. *ret is untouched if the user stops it. */
+int sweep_run_alone(
+	struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err) MUST_CHECK;
 /* Whether some of what differs by itself at full speed is the same each time in lock-step: 1 or 0, or an error. */
 int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err) MUST_CHECK;
 

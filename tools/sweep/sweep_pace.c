@@ -99,17 +99,14 @@ void sweep_choose_pace(struct sweep *s)
 	s->runs.pace_ns = ns > PACE_NS && affordable ? ns : PACE_NS;
 }
 
-/* What runs, or has run, in that slot. */
-static int read_paced(
-	struct sweep *s, const struct sweep_slot *slot, bool runs, struct sweep_answer *ret, struct err *err)
+int sweep_run_alone(struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err)
 {
 	int rc;
 
 	s->runs.slot[0] = *slot;
-	rc = runs ? sweep_run_start(&s->runs, 0, err) : 0;
-	if (rc == 0 && runs && sweep_jobs_wait(s->runs.job, 1, NULL) < 0) {
+	rc = sweep_run_start(&s->runs, 0, err);
+	if (rc == 0 && sweep_jobs_wait(s->runs.job, 1, NULL) < 0) {
 		sweep_stop(s);
-		*ret = (struct sweep_answer){0};
 		return 0;
 	}
 	return rc ? rc : sweep_run_read(&s->runs, 0, ret, err);
@@ -121,10 +118,11 @@ int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err)
 	struct sweep_measure paced = s->asked;
 	struct sweep_answer one = {0}, other = {0};
 	size_t differ;
-	int rc = read_paced(s, &second, true, &other, err);
+	int rc = sweep_run_alone(s, &second, &other, err);
 
+	s->runs.slot[0] = s->paced;
 	if (rc == 0)
-		rc = read_paced(s, &s->paced, false, &one, err);
+		rc = sweep_run_read(&s->runs, 0, &one, err);
 	sweep_measure_learn(&paced, &one, &other);
 	differ = paced.unsteady.count;
 	if (rc == 0 && !s->stopped)

@@ -36,20 +36,6 @@ bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot)
 	return true;
 }
 
-static int run_patiently(
-	struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err)
-{
-	int rc;
-
-	s->runs.slot[0] = *slot;
-	rc = sweep_run_start(&s->runs, 0, err);
-	if (rc == 0 && sweep_jobs_wait(s->runs.job, 1, NULL) < 0) {
-		sweep_stop(s);
-		return 0;
-	}
-	return rc ? rc : sweep_run_read(&s->runs, 0, ret, err);
-}
-
 /* Half as long again as its longest pause, if that is less. */
 static int64_t longer_settle(const struct sweep_answer *patient, int64_t settle_ns)
 {
@@ -110,8 +96,8 @@ int sweep_wait_longer(struct sweep *s, struct err *err)
 	const struct sweep_ground *ground = sweep_ground_of(s, slot.laid_over);
 	struct sweep_answer patient = {0};
 	struct buf differences;
-	int rc = run_patiently(s, &slot, &patient, err);
-	/* One that is never quiet for so long is none that pauses. */
+	int rc = sweep_run_alone(s, &slot, &patient, err);
+	/* Else it is never quiet for so long: it does not pause. */
 	bool is_known = rc == 0 && !s->stopped && patient.end == ground->answer.end;
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);

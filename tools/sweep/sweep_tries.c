@@ -172,7 +172,7 @@ static bool has_time(const struct sweep *s)
 	return !s->v->budget_ns || !s->ended || now_ns + run_ns - s->opened_ns <= s->v->budget_ns;
 }
 
-/* The first try that has not begun. One that had is not given up for want of time. */
+/* The first try that has not begun or was put back. The latter is finished even if the budget is spent. */
 static struct sweep_try *next_try(struct sweep *s, size_t *at)
 {
 	bool is_in_time = has_time(s);
