@@ -159,6 +159,7 @@ class Unanswered(ClockTest):
         url = self.serve_tls()
         recording = self.record("pods", "nodes", "--certificate-authority", self.path("ca.crt"), server=url, env=self.env).ready(2)
         self.pods.watching()
+        self.nodes.watching()
         tls, self.api.tls = self.api.tls, SlowTls(self.api)
         self.pods.disturb(Exchange.cut)
         wait_for(lambda: self.api.tls.waiting, "the next handshake")
