@@ -16,6 +16,7 @@
 #include "schema/tape/reader.h"
 #include "schema/tape/redact.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -245,6 +246,29 @@ static int set_up_push(struct recorder *r, struct err *err)
 	return 0;
 }
 
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* A terminal that is closed ends what ran in it. To a daemon SIGHUP says what SIGUSR1 says, and to a process under nohup
+ * nothing. */
+static void set_up_hangup(struct recorder *r)
+{
+	uv_signal_init(&r->loop, &r->hangup);
+	r->hangup.data = r;
+	if (signal(SIGHUP, SIG_IGN) == SIG_IGN)
+		return;
+	if (has_terminal())
+		uv_signal_start_oneshot(&r->hangup, on_signal, SIGHUP);
+	else
+		uv_signal_start(&r->hangup, on_rotate, SIGHUP);
+}
+
 static void set_up(struct recorder *r)
 {
 	uv_timer_t *timers[] = {&r->check, &r->limit, &r->retry};
@@ -267,6 +291,7 @@ static void set_up(struct recorder *r)
 	uv_signal_init(&r->loop, &r->rotate);
 	r->rotate.data = r;
 	uv_signal_start(&r->rotate, on_rotate, SIGUSR1);
+	set_up_hangup(r);
 	r->x = (struct recorder_context){
 		.loop = &r->loop,
 		.tape_path = r->o->tape_path,
@@ -314,6 +339,7 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 		.ready_ns = r->ready_ns,
 		.ready_for_ns = clock_mono_ns(r->x.clock) - r->ready_mono_ns,
 		.streams = r->stream_count,
+		.unlisted = r->settled < r->stream_count ? r->stream_count - r->settled : 0,
 		.events = c->events,
 		.bytes = c->bytes,
 		.repeats = c->repeats,

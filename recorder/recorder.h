@@ -40,8 +40,8 @@ struct recorder_options {
 };
 
 struct recorder_summary {
-	bool was_ready; /* every first list was on the tape */
-	size_t streams;
+	bool was_ready;                  /* every first list was on the tape */
+	size_t streams, unlisted;        /* of them without a first list, nor a place to go on from */
 	uint64_t events, bytes, repeats; /* of this run */
 	uint64_t gaps, hidden;           /* gaps that began in this run, differences that relists found */
 	uint64_t reconnects, disk_bytes;
@@ -55,7 +55,8 @@ struct recorder_summary {
 
 /*
  * Runs until SIGINT, SIGTERM or the duration, then closes the tape; a second signal until then
- * kills, and one after it ends the last push. Returns 0, or why
+ * kills, and one after it ends the last push. SIGHUP is one of them where there is a terminal to hang up; else it
+ * begins a new segment, as SIGUSR1 does. Returns 0, or why
  * it gave up: at start everything that a person has to mend (ERR_USAGE, ERR_NOT_FOUND, ERR_NETWORK,
  * ERR_DENIED, ...); once it is recording only what makes the tape unusable. The summary is filled in either
  * case.

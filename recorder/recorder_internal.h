@@ -16,7 +16,7 @@ struct recorder {
 	struct recorder_context x;
 	enum recorder_state state;
 	uv_loop_t loop;
-	uv_signal_t signals[2], rotate;
+	uv_signal_t signals[2], rotate, hangup;
 	uv_timer_t check, limit, retry;
 	struct cluster_config *cluster;
 	struct discovery *discovery;

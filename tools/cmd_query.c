@@ -126,8 +126,25 @@ static void tell_shared_clusters(const struct tape_set *set)
 	}
 }
 
+static bool tell_problems(const struct tape_set *set)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < set->count; i++) {
+		if (!set->tapes[i].problem)
+			continue;
+		found = true;
+		fputs("kubetape query: '", stderr);
+		visible_puts(stderr, set->tapes[i].name);
+		fputs("' is left out: ", stderr);
+		visible_puts(stderr, set->tapes[i].problem);
+		fputc('\n', stderr);
+	}
+	return found;
+}
+
 static int open_session(const struct query_options *o, const struct operands *operands,
-	struct sql_session **ret, struct err *err)
+	struct sql_session **ret, bool *ret_lacks_tapes, struct err *err)
 {
 	struct tape_set set;
 	int rc;
@@ -139,6 +156,8 @@ static int open_session(const struct query_options *o, const struct operands *op
 		tell_shared_clusters(&set);
 	if (!rc)
 		rc = sql_session_open_many(set.tapes, set.count, ret, err);
+	if (!rc)
+		*ret_lacks_tapes = tell_problems(&set);
 	tape_set_release(&set);
 	return rc;
 }
@@ -147,9 +166,10 @@ static int query(void *values, const struct operands *operands, struct err *err)
 {
 	struct query_options *o = values;
 	struct sql_session *s;
+	bool lacks_tapes = false;
 	int rc = query_check(o, operands, err);
 
-	rc = rc ? rc : open_session(o, operands, &s, err);
+	rc = rc ? rc : open_session(o, operands, &s, &lacks_tapes, err);
 	if (rc)
 		return rc;
 	rc = o->run ? sql_session_add_run(s, o->run, err) : 0;
@@ -157,7 +177,7 @@ static int query(void *values, const struct operands *operands, struct err *err)
 		rc = set_parameters(s, &o->parameters, err);
 	if (!rc)
 		rc = run_sql(s, o, operands, err);
-	if (!rc && sql_session_has_guessed(s))
+	if (!rc && (lacks_tapes || sql_session_has_guessed(s)))
 		rc = EXIT_LOSS;
 	sql_session_close(s);
 	return rc;
@@ -201,7 +221,9 @@ const struct command cmd_query = {
 	.options = rows,
 	.exits =
 		{
-			[EXIT_LOSS] = "done, but a statement named a position outside the tape",
+			[EXIT_LOSS] =
+				"done, but a statement named a position outside the tape, or a tape of --tapes "
+				"could not be read",
 		},
 	.run = run,
 };

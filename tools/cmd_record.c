@@ -108,6 +108,9 @@ static void say_summary(const struct recorder_summary *s, const char *tape)
 	fprintf(stderr, "recorded %ju events (%s) of %zu streams in %s to '%s' (%s)", (uintmax_t)s->events,
 		bytes_format(raw, s->bytes), s->streams, duration_format(took, s->duration_ns), tape,
 		bytes_format(disk, s->disk_bytes));
+	if (s->unlisted)
+		fprintf(stderr, "; of %zu streams nothing is known, their first list never came",
+			s->unlisted);
 	if (s->gaps)
 		fprintf(stderr, "; %ju gaps, in which %ju changes were missed", (uintmax_t)s->gaps,
 			(uintmax_t)s->hidden);
@@ -321,6 +324,8 @@ static int record_work(void *values, const struct operands *operands, struct err
 		return rc;
 	spare_memory();
 	log_set_level(v->verbose ? LOG_LEVEL_DEBUG : v->quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+	if (v->output)
+		tape_limits_doubt(&v->limits, v->output);
 	return v->estimate == NO_DURATION ? record(v, operands, err) : estimate(v, operands, err);
 }
 
@@ -357,8 +362,9 @@ const struct command cmd_record = {
 		"found as kubectl finds it. An existing tape is continued.\n"
 		"\n"
 		"'recording N streams' on stderr says that every first list is on the tape. SIGINT or\n"
-		"SIGTERM ends the recording. SIGUSR1 begins a new segment of the tape if an event has come\n"
-		"since the current one began. --max-size, --max-age and --keep-free remove segments, the\n"
+		"SIGTERM ends the recording, as SIGHUP does at a terminal. SIGUSR1, or SIGHUP without a\n"
+		"terminal, begins a new segment of the tape if an event has come since the current one began.\n"
+		"--max-size, --max-age and --keep-free remove segments, the\n"
 		"oldest first; the rest is still a complete tape.\n"
 		"\n"
 		"--exclude takes the same names. It may name a resource that appears later, as a CRD; if the\n"

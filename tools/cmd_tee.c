@@ -170,6 +170,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (rc == 0) {
 		mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
 		log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+		tape_limits_doubt(&v.limits, v.output);
 		rc = tee_serve(&v, &operands, &exit_code, &err);
 	}
 	free(v.groups.items);
@@ -190,8 +191,8 @@ const struct command cmd_tee = {
 		"The cluster is found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG set and\n"
 		"ends with its exit code. An existing tape and run are continued.\n"
 		"\n"
-		"'teeing SERVER at URL' on stdout says that it passes connections on. SIGINT or SIGTERM ends\n"
-		"it, after the COMMAND if there is one.\n"
+		"'teeing SERVER at URL' on stdout says that it passes connections on. SIGINT, SIGTERM or\n"
+		"SIGHUP ends it, after the COMMAND if there is one.\n"
 		"\n"
 		"Tokens are passed on and never recorded. The values of Secrets are replaced by keyed\n"
 		"digests; the key is kept beside the tape, in TAPE.key.",

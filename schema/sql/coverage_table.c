@@ -42,6 +42,12 @@ int position_of_value(const struct scan *s, sqlite3_value *value, struct tape_po
 	return find_position(s, text, ret, err);
 }
 
+int position_not_equal(struct err *err)
+{
+	return err_set(err, ERR_USAGE,
+		"at, at_seq and at_rv give a table its position: they can only be compared with =, as in at = '12:03'");
+}
+
 void coverage_drop_cache(struct table *t)
 {
 	coverage_free(t->cache);
@@ -108,14 +114,16 @@ static void take_times(sqlite3_index_info *info)
 
 static int coverage_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
-	(void)t, (void)err;
+	(void)t;
 	info->estimatedCost = 100;
 	info->idxNum = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 
-		if (c->iColumn != COVERAGE_COLUMN_AT || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (c->iColumn != COVERAGE_COLUMN_AT)
 			continue;
+		if (c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			return position_not_equal(err);
 		if (!c->usable)
 			return SQLITE_CONSTRAINT;
 		info->aConstraintUsage[i].argvIndex = 1;

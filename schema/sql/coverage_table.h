@@ -10,6 +10,9 @@
 int position_of_value(
 	const struct scan *s, sqlite3_value *value, struct tape_position *ret, struct err *err) MUST_CHECK;
 
+/* The sentence about a position that is compared in another way than with =: it would silently be no row. ERR_USAGE. */
+int position_not_equal(struct err *err) MUST_CHECK;
+
 /* Kept with the table until the tape has grown; coverage_drop_cache is then the kind's drop_cache. */
 int coverage_of_table(struct table *t, const struct coverage **ret, struct err *err) MUST_CHECK;
 void coverage_drop_cache(struct table *t);

@@ -55,12 +55,15 @@ static int objects_plan(struct table *t, sqlite3_index_info *info, struct err *e
 	char *text = sqlite3_mprintf("");
 	int used = 0;
 
-	(void)err;
 	info->estimatedCost = (double)event_plan_count(t) + 100;
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-		bool is_input = c->iColumn >= COLUMN_AT && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+		bool is_input = c->iColumn >= COLUMN_AT;
 
+		if (is_input && c->op != SQLITE_INDEX_CONSTRAINT_EQ) {
+			sqlite3_free(text);
+			return position_not_equal(err);
+		}
 		if (is_input && !c->usable) {
 			sqlite3_free(text);
 			return SQLITE_CONSTRAINT;

@@ -33,7 +33,10 @@ struct sql_session {
 	void (*on_progress)(void *context);
 	void *progress_context;
 	struct walk_watch watch;
-	bool has_several; /* tapes */
+	struct tape_name {
+		char *path, *name;
+	} * names; /* of several tapes */
+	size_t name_count;
 	bool has_guessed;
 	struct time_reader run_times; /* of the wall clock's times in a run */
 };
@@ -88,8 +91,16 @@ static int watch_walks(struct sql_session *s, struct err *err)
 	return rc;
 }
 
+static void keep_names(struct sql_session *s, const struct sql_tape *tapes, size_t count)
+{
+	s->names = xcalloc(count + 1, sizeof(*s->names));
+	s->name_count = count;
+	for (size_t i = 0; i < count; i++)
+		s->names[i] = (struct tape_name){xstrdup(tapes[i].path), xstrdup(tapes[i].name)};
+}
+
 /* count 0: one tape, whose tables are its own. */
-static int session_open(const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
+static int session_open(struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
 	int rc;
@@ -101,7 +112,7 @@ static int session_open(const struct sql_tape *tapes, size_t count, struct sql_s
 		sql_session_close(s);
 		return rc;
 	}
-	s->has_several = count > 1;
+	keep_names(s, tapes, count);
 	sandbox_close_doors(s->db, SANDBOX_ANY);
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
 	*ret = s;
@@ -113,8 +124,7 @@ int sql_session_open(const char *tape_path, struct sql_session **ret, struct err
 	return session_open(&(struct sql_tape){.path = tape_path}, 0, ret, err);
 }
 
-int sql_session_open_many(
-	const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
+int sql_session_open_many(struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
 {
 	return session_open(tapes, count, ret, err);
 }
@@ -124,6 +134,11 @@ void sql_session_close(struct sql_session *s)
 	if (!s)
 		return;
 	sqlite3_close(s->db);
+	for (size_t i = 0; i < s->name_count; i++) {
+		free(s->names[i].path);
+		free(s->names[i].name);
+	}
+	free(s->names);
 	for (size_t i = 0; i < s->parameter_count; i++) {
 		free(s->parameters[i].name);
 		free(s->parameters[i].value);
@@ -165,12 +180,30 @@ void sql_session_progress(const struct sql_session *s, const char **ret_table, d
 	*ret_share = p.share;
 }
 
-bool sql_session_remark(struct sql_session *s, char to[POSITION_REMARK_BYTES])
+static const char *name_of(const struct sql_session *s, const char *path)
 {
-	bool found = s->watch.remark(s->watch.registry, to);
+	for (size_t i = 0; i < s->name_count; i++) {
+		if (strcmp(s->names[i].path, path) == 0)
+			return s->names[i].name;
+	}
+	return path;
+}
 
-	s->has_guessed = s->has_guessed || found;
-	return found;
+char *sql_session_remark(struct sql_session *s)
+{
+	char remark[POSITION_REMARK_BYTES];
+	const char *path = "";
+	size_t count = s->watch.remark(s->watch.registry, remark, &path);
+
+	if (count == 0)
+		return NULL;
+	s->has_guessed = true;
+	if (s->name_count < 2)
+		return xstrdup(remark);
+	if (count == 1)
+		return xasprintf("'%s': %s", name_of(s, path), remark);
+	return xasprintf(
+		"'%s': %s; the same holds for %zu of the other tapes", name_of(s, path), remark, count - 1);
 }
 
 bool sql_session_has_guessed(const struct sql_session *s)
@@ -332,7 +365,7 @@ static int run_statement(
 		return rc;
 	values = xcalloc(count + 1, sizeof(*values));
 	(void)!time_failure(s, NULL); /* of a statement before */
-	s->watch.need_position(s->watch.registry, s->has_several && sql_names_position(sqlite3_sql(stmt)));
+	s->watch.need_position(s->watch.registry, s->name_count > 1 && sql_names_position(sqlite3_sql(stmt)));
 	rc = give_rows(s, stmt, values, count, sink, err);
 	free(values);
 	return rc || !sink->end ? rc : sink->end(sink->context, err);

@@ -33,12 +33,14 @@ struct sql_sink {
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err) MUST_CHECK;
 
 /* The same over several tapes: every table has the rows of all, with a column `cluster` before the others; a table
- * `tapes` has cluster and name of each. */
+ * `tapes` has cluster, name and problem of each. A tape that has a problem is not asked; one that cannot be opened gets
+ * one. The error is that of the first when none can be. */
 struct sql_tape {
 	const char *path, *name, *cluster;
+	char *problem; /* a sentence; NULL: none. To be freed. */
 };
 int sql_session_open_many(
-	const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err) MUST_CHECK;
+	struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err) MUST_CHECK;
 void sql_session_close(struct sql_session *s);
 
 /* Adds the tables of a run file (schema/run/run_file.h), read-only: requests, deliveries, writes, faults and
@@ -60,9 +62,10 @@ void sql_session_on_progress(struct sql_session *s, void (*call)(void *context),
 void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share);
 
 /* The warning about a position that a statement named since the last call, as objects('12:03') does: it lies
- * outside the tape, so that the answer is a guess, or is a time of day on several days. False: nothing.
+ * outside the tape, so that the answer is a guess, or is a time of day on several days. Over several tapes it names the
+ * first. NULL: nothing. The caller frees.
  */
-bool sql_session_remark(struct sql_session *s, char to[POSITION_REMARK_BYTES]);
+char *sql_session_remark(struct sql_session *s);
 /* Whether that has ever said something. */
 bool sql_session_has_guessed(const struct sql_session *s);
 

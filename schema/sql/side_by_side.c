@@ -21,17 +21,32 @@ static int open_one(sqlite3 *db, const struct sql_tape *tape, size_t number, str
 	int rc = run(db, sql, err);
 
 	sqlite3_free(sql);
-	return rc ? err_prefix(err, rc, "'%s'", tape->name) : 0;
+	return rc;
+}
+
+/* The first tape that can be asked is *ret_number, from 1; the problem of the first one is the error if there is none. */
+static int open_each(sqlite3 *db, struct sql_tape *tapes, size_t count, size_t *ret_number, struct err *err)
+{
+	*ret_number = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct err problem = {0};
+
+		if (!tapes[i].problem && open_one(db, &tapes[i], i + 1, &problem))
+			tapes[i].problem = xstrdup(problem.text);
+		if (!tapes[i].problem && !*ret_number)
+			*ret_number = i + 1;
+	}
+	return *ret_number ? 0 : err_set(err, ERR_FAILED, "'%s': %s", tapes->name, tapes->problem);
 }
 
 /* The columns of a table that a view of it has: those that `*` gives, and the positions. The caller frees. */
-static int list_columns(sqlite3 *db, const char *table, char **ret, struct err *err)
+static int list_columns(sqlite3 *db, const char *table, size_t number, char **ret, struct err *err)
 {
 	sqlite3_stmt *stmt;
 	char *sql = sqlite3_mprintf(
 		"SELECT group_concat('\"' || name || '\"', ', ') FROM "
-		"pragma_table_xinfo('tape1_%q') WHERE hidden <> 1 OR name IN ('at', 'at_seq', 'at_rv')",
-		table);
+		"pragma_table_xinfo('tape%u_%q') WHERE hidden <> 1 OR name IN ('at', 'at_seq', 'at_rv')",
+		(unsigned)number, table);
 	int rc = 0;
 
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) || sqlite3_step(stmt) != SQLITE_ROW)
@@ -44,27 +59,29 @@ static int list_columns(sqlite3 *db, const char *table, char **ret, struct err *
 }
 
 static int append_part(struct buf *view, const char *table, const char *columns, const struct sql_tape *tape,
-	size_t number, struct err *err)
+	size_t number, bool is_first, struct err *err)
 {
 	char *part = sqlite3_mprintf("%s SELECT %Q AS cluster, %s FROM tape%u_%s",
-		number > 1 ? " UNION ALL" : "", tape->cluster, columns, (unsigned)number, table);
+		is_first ? "" : " UNION ALL", tape->cluster, columns, (unsigned)number, table);
 	int rc = buf_append(view, part, strlen(part), err);
 
 	sqlite3_free(part);
 	return rc;
 }
 
-static int make_view(
-	sqlite3 *db, const char *table, const struct sql_tape *tapes, size_t count, struct err *err)
+static int make_view(sqlite3 *db, const char *table, const struct sql_tape *tapes, size_t count, size_t first,
+	struct err *err)
 {
 	char *columns = NULL;
 	struct buf view;
-	int rc = list_columns(db, table, &columns, err);
+	int rc = list_columns(db, table, first, &columns, err);
 
 	buf_init(&view, VIEW_BYTES);
 	rc = rc ? rc : buf_printf(&view, err, "CREATE TEMP VIEW %s AS", table);
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = append_part(&view, table, columns, &tapes[i], i + 1, err);
+	for (size_t i = first - 1; i < count && !rc; i++) {
+		if (!tapes[i].problem)
+			rc = append_part(&view, table, columns, &tapes[i], i + 1, i + 1 == first, err);
+	}
 	rc = rc ? rc : buf_append(&view, "", 1, err);
 	rc = rc ? rc : run(db, view.ptr, err);
 	buf_release(&view);
@@ -74,11 +91,11 @@ static int make_view(
 
 static int list_tapes(sqlite3 *db, const struct sql_tape *tapes, size_t count, struct err *err)
 {
-	int rc = run(db, "CREATE TEMP TABLE tapes(cluster TEXT, tape TEXT)", err);
+	int rc = run(db, "CREATE TEMP TABLE tapes(cluster TEXT, tape TEXT, problem TEXT)", err);
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		char *sql =
-			sqlite3_mprintf("INSERT INTO tapes VALUES(%Q, %Q)", tapes[i].cluster, tapes[i].name);
+		char *sql = sqlite3_mprintf("INSERT INTO tapes VALUES(%Q, %Q, %Q)", tapes[i].cluster,
+			tapes[i].name, tapes[i].problem);
 
 		rc = run(db, sql, err);
 		sqlite3_free(sql);
@@ -86,17 +103,17 @@ static int list_tapes(sqlite3 *db, const struct sql_tape *tapes, size_t count, s
 	return rc;
 }
 
-int side_by_side_open(sqlite3 *db, const struct sql_tape *tapes, size_t count, struct err *err)
+int side_by_side_open(sqlite3 *db, struct sql_tape *tapes, size_t count, struct err *err)
 {
 	const char *table, *summary;
-	int rc = 0;
+	size_t first;
+	int rc;
 
 	if (count > SIDE_BY_SIDE_MAX)
 		return err_set(err, ERR_TOO_LARGE, "found %zu tapes, at most %d can be asked at once", count,
 			SIDE_BY_SIDE_MAX);
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = open_one(db, &tapes[i], i + 1, err);
+	rc = open_each(db, tapes, count, &first, err);
 	for (size_t i = 0; !rc && (table = sql_table_name(i, &summary)); i++)
-		rc = make_view(db, table, tapes, count, err);
+		rc = make_view(db, table, tapes, count, first, err);
 	return rc ? rc : list_tapes(db, tapes, count, err);
 }

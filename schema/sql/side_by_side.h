@@ -12,7 +12,7 @@
 /* As many as SQLite joins in one view. */
 #define SIDE_BY_SIDE_MAX 500
 
-/* Makes tables and views in a connection that has the extension. */
-int side_by_side_open(sqlite3 *db, const struct sql_tape *tapes, size_t count, struct err *err) MUST_CHECK;
+/* Makes tables and views in a connection that has the extension. Problems as for sql_session_open_many. */
+int side_by_side_open(sqlite3 *db, struct sql_tape *tapes, size_t count, struct err *err) MUST_CHECK;
 
 #endif

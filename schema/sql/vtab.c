@@ -329,17 +329,20 @@ static void need_position(void *registry, bool needs)
 	((struct registry *)registry)->times.needs_position = needs;
 }
 
-static bool remark(void *registry, char to[POSITION_REMARK_BYTES])
+static size_t remark(void *registry, char to[POSITION_REMARK_BYTES], const char **ret_path)
 {
-	bool found = false;
+	size_t count = 0;
 
 	for (struct tape_handle *h = ((struct registry *)registry)->first; h; h = h->next) {
-		if (h->remark[0] && !found)
+		if (!h->remark[0])
+			continue;
+		if (count++ == 0) {
 			memcpy(to, h->remark, POSITION_REMARK_BYTES);
-		found = found || h->remark[0];
+			*ret_path = h->path;
+		}
 		h->remark[0] = 0;
 	}
-	return found;
+	return count;
 }
 
 static struct walk_progress vtab_look(void *registry)

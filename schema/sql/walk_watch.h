@@ -20,8 +20,9 @@ struct walk_watch {
 	struct walk_progress (*look)(void *registry);
 	/* A text that was no time: as time_reader_failure. */
 	int (*failure)(void *registry, struct err *err);
-	/* The first remark of tape_position_remark about a position named since the last call. */
-	bool (*remark)(void *registry, char to[POSITION_REMARK_BYTES]);
+	/* Remarks of tape_position_remark about positions named since the last call: for how many tapes there is one. `to`
+	 * is the first, *ret_path the path of its tape, the registry's own. */
+	size_t (*remark)(void *registry, char to[POSITION_REMARK_BYTES], const char **ret_path);
 	/* Of the statement that comes: a table that has positions and is given none is an error, ERR_USAGE. Over several
 	 * tapes SQLite gives only constants to the tables; what it compares itself would silently be no row. */
 	void (*need_position)(void *registry, bool needs);

@@ -158,7 +158,8 @@ static int segment_list_refuse(const char *path, struct err *err)
 	if (kind == NAME_OPEN || kind == NAME_SEALED)
 		return err_set(err, ERR_CORRUPT, "'%s' is a segment: a tape is the folder, here '%.*s'", path,
 			slash ? (int)(slash - path) : 1, slash ? path : ".");
-	return err_set(err, ERR_CORRUPT, "'%s' is not a tape: a tape is a folder", path);
+	return err_set(
+		err, ERR_CORRUPT, "'%s' is not a tape: a tape is a folder, or one file NAME.ktape", path);
 }
 
 /* One pass over the directory. ret_lock: it has a writer's lock file; ret_foreign: it has something else. */

@@ -53,6 +53,12 @@ class Tapes(TapeTest):
         one = self.ask("SELECT count(*) AS n FROM objects WHERE at_seq = (SELECT max(seq) FROM events)", os.path.join(self.folder, "eu.tape"))
         self.assertEqual(one, [{"n": 2}])
 
+    def test_a_position_is_compared_with_equal_alone(self):
+        for sql in ("SELECT 1 FROM objects WHERE at > '+10s'", "SELECT 1 FROM coverage WHERE at <> 3", "SELECT 1 FROM objects WHERE at_seq >= 1"):
+            with self.subTest(sql=sql):
+                self.assertIn("they can only be compared with =", self.ask(sql, code=1).stderr)
+                self.assertIn("they can only be compared with =", self.ask(sql, os.path.join(self.folder, "eu.tape"), code=1).stderr)
+
     def test_tapes_are_named_on_the_command_line(self):
         rows = self.ask("SELECT cluster, tape FROM tapes ORDER BY 1", "before=" + os.path.join(self.folder, "eu.tape"),
                         "after=" + os.path.join(self.folder, "us.tape"))
@@ -76,9 +82,24 @@ class Tapes(TapeTest):
         self.assertEqual(rows, [{"cluster": "eu-1", "n": 4}, {"cluster": "us-1", "n": 5}])
         self.assertEqual(none.stderr, "kubetape query: cannot read 's3://tapes/none': no tape there\n")
 
-    def test_a_position_that_no_tape_has_is_told(self):
+    def test_a_position_that_a_tape_does_not_have_is_told_with_its_name(self):
         done = self.run_tape("query", "--tapes", self.folder, "SELECT count(*) FROM objects WHERE at = '2001-01-01'")
         self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, "^kubetape query: '.*[eu][us].tape': '2001-01-01' .* before the beginning of the tape.*; "
+                                      "the same holds for 1 of the other tapes\n$")
+
+    def test_a_tape_that_cannot_be_read_is_left_out_and_told(self):
+        broken = os.path.join(self.folder, "ap.tape")
+        os.mkdir(broken)
+        with open(os.path.join(broken, "seg-000001.db"), "wb") as f:
+            f.write(b"no segment")
+        done = self.run_tape("query", "--tapes", self.folder, "SELECT cluster, count(*) AS n FROM events GROUP BY 1", "--format", "json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (3, [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}]))
+        self.assertRegex(done.stderr, "^kubetape query: '.*ap.tape' is left out: .*\n$")
+        done = self.run_tape("query", "--tapes", self.folder, "SELECT cluster, problem IS NULL AS ok FROM tapes", "--format", "json")
+        self.assertEqual(json.loads(done.stdout), [{"cluster": "ap", "ok": 0}, {"cluster": "eu", "ok": 1}, {"cluster": "us", "ok": 1}])
+        self.assertIn("ap.tape': ", self.ask("SELECT 1", broken, code=1).stderr)
+        self.ask("SELECT 1", os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, "no.tape"), code=1)
 
     def test_statements_cannot_write(self):
         for sql in ("DROP VIEW events", "CREATE TEMP TABLE x(a)", "INSERT INTO tapes VALUES('a', 'b')", "ATTACH 'x' AS y"):

@@ -292,6 +292,13 @@ class BadInput(RecordTest):
         self.refused(1, "pods", "-o", self.tape, says="pods is forbidden: no")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_the_last_line_says_of_how_many_streams_nothing_is_known(self):
+        secrets = self.api.add("secrets", "Secret")
+        secrets.broken = lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")
+        recording = self.record("pods", "secrets").ready(1)
+        self.assertEqual(recording.stop(), 0)
+        self.assertIn("; of 1 streams nothing is known, their first list never came", recording.lines[-1])
+
     def test_forbidden_secrets_leave_no_key(self):
         secrets = self.api.add("secrets", "Secret")
         secrets.broken = lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")

@@ -1,10 +1,12 @@
 """Segments of a tape while it is recorded: begun on demand and by count, removed by size."""
 
 import os
+import shlex
 import signal
+import subprocess
 import unittest
 
-from recording import RecordTest
+from recording import KUBETAPE, RecordTest, query
 from waiting import wait_for
 
 
@@ -23,6 +25,32 @@ class Rotation(RecordTest):
         self.assertEqual(recording.stop(), 0)
         self.assertEqual(self.sealed(), ["seg-000001.db", "seg-000002.db"])
         self.assertEqual(recording.events(), ["ADDED a 1001 list", "ADDED b 1002"])
+
+    def test_a_hangup_is_that_signal_to_a_daemon(self):
+        self.pods.put("a")
+        recording = self.record("pods", before=("setsid",)).ready(1)
+        recording.process.send_signal(signal.SIGHUP)
+        wait_for(self.sealed, "a sealed segment")
+        self.pods.put("b")
+        recording.wait_events(2)
+        self.assertEqual(recording.stop(), 0)
+
+    def test_a_terminal_that_is_closed_ends_the_recording(self):
+        self.pods.put("a")
+        command = [KUBETAPE, "record", "pods", "-o", self.tape, "--server", self.serve()]
+        terminal = subprocess.Popen(["script", "-qc", shlex.join(command), "/dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(terminal.wait)
+        self.addCleanup(terminal.kill)
+        self.pods.watching()
+        terminal.kill()
+        wait_for(self.sealed, "a sealed segment")
+        self.assertEqual(query(self.tape, "SELECT end_reason FROM connections WHERE purpose = 'watch'"), [{"end_reason": "client_stop"}])
+
+    def test_limits_that_cannot_hold_are_told(self):
+        recording = self.record("pods", "--keep-free", "1000000T", "--max-size", "10").ready(1)
+        self.assertRegex(recording.stderr, "'--keep-free' of .* cannot be held: the disk has .* in all")
+        self.assertRegex(recording.stderr, "'--max-size' of 10 B may be exceeded: ")
+        self.assertEqual(recording.stop(), 0)
 
     def test_a_second_signal_without_an_event_costs_nothing(self):
         self.pods.put("a")

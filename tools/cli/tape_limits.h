@@ -28,6 +28,9 @@ struct tape_limits {
 	{OPTION_BYTES, 0, "keep-free", at(keep_free), "SIZE", "... and while the disk has less free space than this"}
 /* clang-format on */
 
+/* Logs which of them cannot be held. The tape may not be there yet. */
+void tape_limits_doubt(const struct tape_limits *l, const char *tape_path);
+
 static inline struct tape_writer_options tape_limits_options(const struct tape_limits *l)
 {
 	return (struct tape_writer_options){

@@ -13,10 +13,12 @@
 
 #define FOLDER_DEPTH 4 /* a copy of a store's: cluster=NAME/tape=ID */
 
-static void add_tape(struct tape_set *set, const char *path, const char *name, const char *cluster)
+static struct sql_tape *add_tape(
+	struct tape_set *set, const char *path, const char *name, const char *cluster)
 {
 	set->tapes = xrealloc(set->tapes, (set->count + 1) * sizeof(*set->tapes));
-	set->tapes[set->count++] = (struct sql_tape){xstrdup(path), xstrdup(name), xstrdup(cluster)};
+	set->tapes[set->count] = (struct sql_tape){xstrdup(path), xstrdup(name), xstrdup(cluster), NULL};
+	return &set->tapes[set->count++];
 }
 
 /* The file's name without its ending. */
@@ -51,12 +53,18 @@ static char *cluster_of(const char *given, const char *path)
 	return slice_dup(base_name(path));
 }
 
-static void add_named(struct tape_set *set, const char *path, const char *name, const char *given)
+static struct sql_tape *add_named(struct tape_set *set, const char *path, const char *name, const char *given)
 {
 	char *cluster = cluster_of(given, name);
+	struct sql_tape *tape = add_tape(set, path, name, cluster);
 
-	add_tape(set, path, name, cluster);
 	free(cluster);
+	return tape;
+}
+
+static void add_unread(struct tape_set *set, const char *name, const char *given, const struct err *why)
+{
+	add_named(set, name, name, given)->problem = xstrdup(why->text);
 }
 
 /* ---- in a store ---- */
@@ -69,11 +77,14 @@ struct store_walk {
 static int add_remote(void *context, const char *url, struct err *err)
 {
 	struct store_walk *w = context;
+	struct err problem = {0};
 	char *path, *note;
-	int rc = remote_tape_resolve(url, &path, &note, err);
 
-	if (rc)
-		return rc;
+	(void)err;
+	if (remote_tape_resolve(url, &path, &note, &problem)) {
+		add_unread(w->set, url, w->given, &problem);
+		return 0;
+	}
 	if (note)
 		fprintf(stderr, "'%s': %s\n", url, note);
 	add_named(w->set, path, url, w->given);
@@ -109,9 +120,13 @@ static int add_entry(struct tape_set *set, const char *folder, const char *name,
 {
 	char *path = xasprintf("%s/%s", folder, name);
 	size_t len = strlen(name), ending = strlen(FORMAT_FILE_ENDING);
+	struct err problem = {0};
 	int rc = 0;
 
-	if (is_folder(path) && depth)
+	if (is_folder(path) && depth && access(path, R_OK | X_OK)) {
+		err_set_errno(&problem, errno, "cannot read");
+		add_unread(set, path, given, &problem);
+	} else if (is_folder(path) && depth)
 		rc = add_below(set, path, given, depth - 1, err);
 	else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0)
 		add_named(set, path, path, given);
@@ -164,6 +179,8 @@ static int add_word(struct tape_set *set, const char *word, struct err *err)
 
 	if (s3_is_url(word))
 		rc = remote_tape_each(word, add_remote, &(struct store_walk){set, given}, err);
+	else if (access(word, F_OK))
+		rc = err_set_errno(err, errno, "cannot read '%s'", word);
 	else if (is_folder(word))
 		rc = add_below(set, word, given, FOLDER_DEPTH, err);
 	else
@@ -190,6 +207,7 @@ void tape_set_release(struct tape_set *set)
 		free((char *)set->tapes[i].path);
 		free((char *)set->tapes[i].name);
 		free((char *)set->tapes[i].cluster);
+		free(set->tapes[i].problem);
 	}
 	free(set->tapes);
 	*set = (struct tape_set){0};

@@ -4,16 +4,19 @@
 #include "schema/base/visible.h"
 #include "tools/cli/sql_progress.h"
 
+#include <stdlib.h>
+
 static void tell_remark(struct sql_session *s)
 {
-	char remark[POSITION_REMARK_BYTES];
+	char *remark = sql_session_remark(s);
 
-	if (!sql_session_remark(s, remark))
+	if (!remark)
 		return;
 	fflush(stdout);
 	fputs("kubetape query: ", stderr);
 	visible_puts(stderr, remark);
 	fputc('\n', stderr);
+	free(remark);
 }
 
 int query_run(struct sql_session *s, const struct query_run_options *o, struct slice sql, struct err *err)

@@ -19,7 +19,7 @@ struct tee {
 	const struct tee_options *o;
 	const char *ended_by; /* as in the run */
 	uv_loop_t loop;
-	uv_signal_t interrupt, terminate;
+	uv_signal_t interrupt, terminate, hangup;
 	uv_timer_t ticker;
 	struct cluster_config *cluster;
 	struct target target;
@@ -204,10 +204,13 @@ static void open_loop(struct tee *t)
 	uv_loop_init(&t->loop);
 	uv_signal_init(&t->loop, &t->interrupt);
 	uv_signal_init(&t->loop, &t->terminate);
+	uv_signal_init(&t->loop, &t->hangup);
 	uv_timer_init(&t->loop, &t->ticker);
-	t->interrupt.data = t->terminate.data = t->ticker.data = t;
+	t->interrupt.data = t->terminate.data = t->hangup.data = t->ticker.data = t;
 	uv_signal_start(&t->interrupt, on_signal, SIGINT);
 	uv_signal_start(&t->terminate, on_signal, SIGTERM);
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* as under nohup */
+		uv_signal_start(&t->hangup, on_signal, SIGHUP);
 	uv_timer_start(&t->ticker, on_tick, TICK_MS, TICK_MS);
 }
 

@@ -47,7 +47,7 @@ struct tee_summary {
 	bool was_serving;
 };
 
-/* Runs until SIGINT, SIGTERM, or the end of the child, whose exit code is then *ret_exit_code. */
+/* Runs until SIGINT, SIGTERM, SIGHUP, or the end of the child, whose exit code is then *ret_exit_code. */
 int tee_run(const struct tee_options *options, struct tee_summary *ret, int *ret_exit_code,
 	struct err *err) MUST_CHECK;
 

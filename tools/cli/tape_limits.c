@@ -1,0 +1,38 @@
+/* tape_limits.c: see tape_limits.h. */
+#include "tools/cli/tape_limits.h"
+
+#include "schema/base/bytes_format.h"
+#include "schema/base/log.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+/* What is not sealed yet takes some 12 MB at most when much happens, whatever the segments' size. */
+#define HELD_BYTES (INT64_C(16) << 20)
+
+/* Of the disk that the tape is on, or will be; INT64_MAX if nobody knows. */
+static int64_t disk_bytes(const char *tape_path)
+{
+	char *path = xstrdup(tape_path);
+	struct statvfs fs;
+	bool known = statvfs(path, &fs) == 0 || statvfs(dirname(path), &fs) == 0;
+
+	free(path);
+	return known ? (int64_t)(fs.f_blocks * fs.f_frsize) : INT64_MAX;
+}
+
+void tape_limits_doubt(const struct tape_limits *l, const char *tape_path)
+{
+	char wanted[BYTES_TEXT_BYTES], whole[BYTES_TEXT_BYTES];
+	int64_t disk = disk_bytes(tape_path);
+
+	if (l->keep_free > disk)
+		log_warn(
+			"'--keep-free' of %s cannot be held: the disk has %s in all; all segments but the newest will be removed",
+			bytes_format(wanted, (uint64_t)l->keep_free), bytes_format(whole, (uint64_t)disk));
+	if (l->max_size && l->max_size < HELD_BYTES)
+		log_warn(
+			"'--max-size' of %s may be exceeded: what is not sealed yet can take up to %s when much happens",
+			bytes_format(wanted, (uint64_t)l->max_size), bytes_format(whole, HELD_BYTES));
+}
