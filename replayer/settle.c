@@ -204,6 +204,8 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		tell_of_moment(s, now_ns);
 	if (is_asking(s))
 		return;
+	if (now_ns - s->idle_ns >= idle_time(s, now_ns) && idle_time(s, now_ns) > s->options.step_ns)
+		pace_rested(&s->options.run->pace);
 	s->shut = false;
 	s->shown = count_shown(s);
 	player_nudge(s->options.player);

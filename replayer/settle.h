@@ -38,7 +38,7 @@ struct settle_options {
 	int64_t step_ns;  /* of lock-step; 0: none */
 	struct player *player;
 	const struct watches *watches;
-	const struct run *run;
+	struct run *run;
 	bool (*is_awake)(void *context); /* whether the command has threads at work; NULL: nobody knows */
 	void (*quiet)(void *context, bool in_time); /* in_time: they are; else the limit was reached */
 	/* The clients are quiet on the way: in lock-step after each event, else for SETTLE_MOMENT_NS. May be

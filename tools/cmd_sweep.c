@@ -242,7 +242,9 @@ static int try_all(struct sweep *s, struct err *err)
 	if (rc || s->stopped || s->begins_anew)
 		return rc;
 	rc = sweep_recheck(s, err);
-	return rc || s->stopped ? rc : sweep_narrow(s, err);
+	if (rc == 0 && !s->stopped)
+		rc = sweep_narrow(s, err);
+	return rc || s->stopped ? rc : sweep_repeat(s, err);
 }
 
 /* All until the end, or until it is to begin anew. *ret_told: there is something to report, also if a later run failed. */

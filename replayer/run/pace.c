@@ -7,7 +7,9 @@
 
 /* Steps that make a pace. Shorter ones take as long as the answers do; longer ones than client-go's default limit makes are
  * somebody's own rests. */
-#define ALIKE_MIN 4
+#define ALIKE_MIN 4u
+#define VAIN_MAX  3
+#define DOUBT_MAX 5 /* that count */
 #define STEP_MIN  (10 * NS_PER_MS)
 #define STEP_MAX  (260 * NS_PER_MS)
 
@@ -24,8 +26,19 @@ void pace_note(struct pace *p, int64_t now_ns)
 											       : 0;
 	p->step_ns = step_ns;
 	p->last_ns = now_ns;
-	if (p->alike >= ALIKE_MIN && step_ns > p->kept_ns)
+	if (p->alike >= ALIKE_MIN << p->doubts && step_ns > p->kept_ns)
 		p->kept_ns = step_ns;
+	if (step_ns < pace_rest_ns(p))
+		p->vain = 0;
+}
+
+void pace_rested(struct pace *p)
+{
+	if (++p->vain < VAIN_MAX)
+		return;
+	p->kept_ns = 0;
+	p->alike = p->vain = 0;
+	p->doubts += p->doubts < DOUBT_MAX;
 }
 
 int64_t pace_rest_ns(const struct pace *p)

@@ -98,6 +98,16 @@ class SweepChanceTest(unittest.TestCase):
             report = self.try_both("racing", "unobserved", "--at", "recreations", "--max", "1", "--jobs", "1")
         self.assertEqual([gap["differences"] for gap in self.wrong(report)], [["panic: assignment to entry in nil map"]])
         self.assertGreaterEqual(os.path.getsize(marker), 3)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["further_runs"], found["further_wrong"] in (1, 2)), (3, True))
+
+    def test_what_never_comes_again_is_no_finding(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        arguments = self.arguments("--at", "deletions", "--max", "1", "--settle", "1s", command=[sys.executable, BLIND, "buggy", "twice"])
+        with unittest.mock.patch.dict(os.environ, {"SELDOM": os.path.join(self.folder, "lists")}):
+            done = subprocess.run(arguments, capture_output=True, text=True, timeout=test_sweep.DEADLINE_S)
+        self.assertRegex(done.stdout, r"(?s)wrong twice, and not again: .*panic: assignment.*in 0 of 3 further runs as well.*0 of 1 faults make it go wrong")
+        self.assertEqual(done.returncode, 3, done.stderr)
 
     def test_names_that_a_program_makes_up_are_one_name(self):
         self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))

@@ -29,6 +29,7 @@
     chance    one for each pod, with one of two values at random (no bug)
     seldom    one, with another value after a list, and once that was so ($SELDOM is there) in any run whose watch is not cut (no bug)
     racing    none; the buggy one panics each second time that it lists again ($SELDOM has how often it did)
+    twice     as racing, but the first two times alone
     pool      for each pod an address, first come, first served; the buggy one gives out anew when it starts (restart over a creation)
     drawn     one for each pod, under a name that it makes up; the buggy one ignores deletions that it learns from a list
     nested    as drawn, and another one under a name that is made of the first one's
@@ -214,9 +215,17 @@ class Racing(Seldom):
             return
         self.buggy = False
         with open(os.environ["SELDOM"], "a+", encoding="utf-8") as lists:
-            if lists.tell() % 2 == 0:
+            if self.panics_at(lists.tell()):
                 print("panic: assignment to entry in nil map", file=sys.stderr, flush=True)
             lists.write(".")
+
+    def panics_at(self, time):
+        return time % 2 == 0
+
+
+class Twice(Racing):
+    def panics_at(self, time):
+        return time < 2
 
 
 class Claims(Owner):
@@ -682,7 +691,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

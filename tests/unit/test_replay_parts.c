@@ -130,6 +130,21 @@ START_TEST(pace__of_a_client_that_limits_its_rate_is_known_after_some_steps)
 }
 END_TEST
 
+START_TEST(pace__is_none_if_nothing_comes_in_rests_of_that_length)
+{
+	struct pace p = {0};
+
+	ck_assert_int_eq(rest_ms(&p, (const int[]){60, 60, 60, 60, 60, 60}, 6), 90);
+	for (int i = 0; i < 2; i++)
+		pace_rested(&p);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){60}, 1), 90);
+	for (int i = 0; i < 3; i++)
+		pace_rested(&p);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){95, 95, 95, 95, 95, 95}, 6), 0);
+	ck_assert_int_eq(rest_ms(&p, (const int[]){95, 95, 95, 95}, 4), 142);
+}
+END_TEST
+
 START_TEST(pace__is_not_that_of_answers_nor_of_somebody_who_looks_now_and_then)
 {
 	struct pace p = {0};
@@ -204,6 +219,7 @@ int main(void)
 		clock__maps_tape_time_without_adding_up_errors,
 		speed__is_a_number_above_zero_or_max,
 		pace__of_a_client_that_limits_its_rate_is_known_after_some_steps,
+		pace__is_none_if_nothing_comes_in_rests_of_that_length,
 		pace__is_not_that_of_answers_nor_of_somebody_who_looks_now_and_then,
 		histogram__is_right_within_its_promise,
 		age__is_written_as_kubectl_writes_it,

@@ -127,6 +127,7 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 /* ---- sweep_progress.c ---- */
 
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
+bool sweep_budget_is_spent(const struct sweep *s);
 /* A line for a terminal. */
 void sweep_show_progress(const struct sweep *s, bool shown);
 
@@ -147,6 +148,11 @@ int sweep_recheck(struct sweep *s, struct err *err) MUST_CHECK;
 
 /* Makes the fault of each cause's example smaller, as long as it goes wrong in the same way. */
 int sweep_narrow(struct sweep *s, struct err *err) MUST_CHECK;
+
+/* ---- sweep_repeat.c ---- */
+
+/* Runs the example of each cause some more times. What never goes wrong again is no finding. */
+int sweep_repeat(struct sweep *s, struct err *err) MUST_CHECK;
 
 /* ---- sweep_look.c: as it goes ---- */
 

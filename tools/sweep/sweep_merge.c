@@ -199,6 +199,8 @@ static void take_findings(const cJSON *gap, const char *from, const char *to, st
 	t->verdict = (enum sweep_verdict)sweep_verdict_find(text_of(gap, "verdict"));
 	t->faults = sweep_move_text(faults ? faults : "", from, to);
 	t->repeat = repeat ? sweep_move_text(repeat, from, to) : NULL;
+	t->further_runs = (unsigned)number_of(gap, "further_runs");
+	t->further_wrong = (unsigned)number_of(gap, "further_wrong");
 	t->differences = lines_of(cJSON_GetObjectItemCaseSensitive(gap, "differences"));
 }
 

@@ -107,10 +107,7 @@ static int try_window(struct narrowing *n, size_t first, size_t last, bool *ret_
 
 static bool is_over(const struct narrowing *n)
 {
-	const struct sweep *s = n->sweep;
-	int64_t took_ns = clock_mono_ns(&clock_system) - s->opened_ns;
-
-	return s->stopped || n->runs >= RUNS_MAX || (s->v->budget_ns && took_ns > s->v->budget_ns);
+	return n->sweep->stopped || n->runs >= RUNS_MAX || sweep_budget_is_spent(n->sweep);
 }
 
 /* One step: the first smaller window in which it goes wrong as well. False in *ret when there is none. */

@@ -12,6 +12,11 @@ size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
 	return n;
 }
 
+bool sweep_budget_is_spent(const struct sweep *s)
+{
+	return s->v->budget_ns && clock_mono_ns(&clock_system) - s->opened_ns > s->v->budget_ns;
+}
+
 /* So far each took as long as the next will. */
 static long long seconds_left(const struct sweep *s, size_t tried, size_t left)
 {

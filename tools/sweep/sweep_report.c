@@ -222,7 +222,9 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 	char *name = sweep_position_name(t->position), *repeat = sweep_repeat_of(r, t);
 	const char *line = t->differences;
 
-	fprintf(to, "\n%s: ", headings[t->verdict]);
+	fprintf(to, "\n%s: ",
+		t->verdict == SWEEP_UNSURE && t->further_runs ? "wrong twice, and not again"
+							      : headings[t->verdict]);
 	visible_puts(to, name);
 	print_place(t->position, to);
 	if (t->narrowed_from)
@@ -234,6 +236,8 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 		fprintf(to, "    %.*s\n", len, line);
 		line += len + (line[len] == '\n');
 	}
+	if (t->further_runs)
+		fprintf(to, "    in %u of %u further runs as well\n", t->further_wrong, t->further_runs);
 	fprintf(to, "    %s\n", repeat);
 	free(repeat);
 	free(name);
@@ -506,7 +510,7 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	json_text(to, "write", p->write);
 	fputs(", ", to);
 	json_text(to, "gap", t->words);
-	fputs(", ", to);
+	fprintf(to, ", \"further_runs\": %u, \"further_wrong\": %u, ", t->further_runs, t->further_wrong);
 	json_text(to, "faults", kept ? t->faults : NULL);
 	fputs(", ", to);
 	json_text(to, "repeat", repeat);

@@ -30,6 +30,8 @@ char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, 
 
 	if (!slot->of)
 		return xasprintf("%s/%s-%zu.%s", s->folder, kind, slot->number, suffix);
+	if (slot->stage == SWEEP_REPEAT)
+		return xasprintf("%s/%03zu-repeat-%zu.%s", s->folder, slot->of->number, slot->number, suffix);
 	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, stages[slot->stage], suffix);
 }
 

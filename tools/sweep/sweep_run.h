@@ -30,6 +30,7 @@ enum sweep_stage {
 	SWEEP_AGAIN,   /* what goes wrong once may have been unlucky */
 	SWEEP_CONTROL, /* the same place, with a cut that nobody can mind */
 	SWEEP_NARROW,  /* less of the same place */
+	SWEEP_REPEAT,  /* what is reported, some more times */
 	SWEEP_OVER,    /* nothing more is to run: no slot is in it */
 };
 
@@ -37,7 +38,7 @@ enum sweep_stage {
 struct sweep_slot {
 	struct sweep_try *of; /* NULL: without a gap */
 	enum sweep_stage stage;
-	size_t number;      /* of a run without a gap */
+	size_t number;      /* of a run without a gap, and of SWEEP_REPEAT */
 	const char *faults; /* for --gaps, instead of `of` and its file; NULL: those */
 	bool laid_over;     /* with --write overlay */
 	bool quick;         /* with a short --settle */

@@ -163,12 +163,15 @@ void sweep_make_tries(struct sweep *s)
 	}
 }
 
-/* Whether a run that takes as long as those so far would end within the budget. The first ones are made in any case. */
+/* Whether a run that takes as long as those so far would end within the budget, and one more that repeats what was found.
+ * The first ones are made in any case. */
 static bool has_time(const struct sweep *s)
 {
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	int64_t run_ns = s->ended ? (now_ns - s->begun_ns) / (int64_t)s->ended * (int64_t)s->jobs : 0;
 
+	if (sweep_count_verdicts(s, SWEEP_WRONG))
+		run_ns *= 2;
 	return !s->v->budget_ns || !s->ended || now_ns + run_ns - s->opened_ns <= s->v->budget_ns;
 }
 
@@ -309,7 +312,8 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 			return judge_second(s, try, is_other);
 		return judge_right(s, try, right);
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
-	case SWEEP_NARROW: /* sweep_narrow.c judges those itself */
+	case SWEEP_NARROW: /* sweep_narrow.c and sweep_repeat.c judge those themselves */
+	case SWEEP_REPEAT:
 	case SWEEP_OVER: break;
 	}
 	return SWEEP_OVER;
