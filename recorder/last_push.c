@@ -44,6 +44,16 @@ static void tell_wait(const struct pusher_limits *limits)
 		duration_format(most, limits->push_ns), duration_format(away, limits->away_ns));
 }
 
+/* What this machine does not have either. */
+static bool lacks_lost(const struct push_figures *f)
+{
+	uint64_t lost = f->lost_segments + f->missing_segments;
+
+	if (lost)
+		log_warn("the store lacks %" PRIu64 " segments of the tape that are not here any more", lost);
+	return lost;
+}
+
 bool last_push(struct pusher *p, int64_t limit_ns)
 {
 	const struct pusher_limits limits = {
@@ -57,7 +67,7 @@ bool last_push(struct pusher *p, int64_t limit_ns)
 		tell_wait(&limits);
 	if (pusher_finish(p, &f, &err) == 0) {
 		log_info("the store has %" PRIu64 " segments of the tape", f.push.stored_segments);
-		return true;
+		return !lacks_lost(&f.push);
 	}
 	log_warn("the store lacks segments of the tape, 'kubetape push' goes on with them: %s", err.text);
 	return false;

@@ -252,8 +252,13 @@ void pin_hook_run(struct pin_hook *h, const struct pin_facts *f)
 {
 	struct fact facts[FACTS];
 
-	if (!h || h->runs)
+	if (!h)
 		return;
+	if (h->runs) {
+		log_warn("the hook was not told of event %llu: it was still at work on one before",
+			(unsigned long long)f->event->seq);
+		return;
+	}
 	h->runs = true;
 	make_facts(f, facts);
 	if (is_url(h->hook))

@@ -20,7 +20,7 @@ struct pin_facts {
 	const struct event *event;
 };
 
-/* Nothing while it still runs. NULL is fine, here and below. */
+/* While it still runs nothing but a line of the log. NULL is fine, here and below. */
 void pin_hook_run(struct pin_hook *h, const struct pin_facts *facts);
 
 /* At the end of the recording: gives a running request some more seconds. Enters the loop. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define FINISH_LIMIT_MS 60000
+#define NAMES_MAX       1000             /* of one second */
 #define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
 
 enum pinner_state { PINNER_IDLE, PINNER_WAITING, PINNER_COPYING };
@@ -27,7 +28,7 @@ struct pinner {
 	struct pin_hook *hook; /* NULL: nobody hears of it */
 	int64_t next_mono_ns;  /* nothing is answered before */
 	int64_t moment_ns;     /* of the event that is answered */
-	char name[TIME_TEXT_BYTES];
+	char name[TIME_TEXT_BYTES + 16];
 };
 
 /* ---- the copy ---- */
@@ -101,10 +102,33 @@ static void on_after(uv_timer_t *timer)
 
 /* ---- events ---- */
 
+static char *pin_path(const struct pinner *p)
+{
+	return xasprintf("%s.pins/%s.ktape", p->x->tape_path, p->name);
+}
+
+/* Two events of one second have two pins. */
+static void choose_name(struct pinner *p, int64_t time_ns)
+{
+	char second[TIME_TEXT_BYTES], *path;
+	bool is_free;
+
+	time_format_name(second, time_ns);
+	snprintf(p->name, sizeof(p->name), "%s", second);
+	for (int i = 2; i < NAMES_MAX; i++) {
+		path = pin_path(p);
+		is_free = access(path, F_OK) != 0;
+		free(path);
+		if (is_free)
+			return;
+		snprintf(p->name, sizeof(p->name), "%s-%d", second, i);
+	}
+}
+
 static void tell_hook(
 	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
 {
-	char *pin = xasprintf("%s.pins/%s.ktape", p->x->tape_path, p->name);
+	char *pin = pin_path(p);
 
 	pin_hook_run(p->hook, &(struct pin_facts){p->x->tape_path, pin, when, r, e});
 	free(pin);
@@ -115,7 +139,7 @@ static void answer_event(
 {
 	p->moment_ns = e->time_ns;
 	p->next_mono_ns = clock_mono_ns(p->x->clock) + p->o->every_ns;
-	time_format_name(p->name, e->time_ns);
+	choose_name(p, e->time_ns);
 	log_info("event %llu of %s %.*s: %s", (unsigned long long)e->seq, r->resource, (int)e->name.len,
 		e->name.ptr, when);
 	p->state = PINNER_WAITING;

@@ -184,9 +184,8 @@ static void put_push(const struct recorder *r, struct buf *to)
 	gauge(to, "kubetape_push_lag_seconds", "For how long the oldest of them has been sealed.",
 		since ? (double)time_sub(clock_wall_ns(r->x.clock), since) / 1e9 : 0);
 	gauge(to, "kubetape_push_failing", "1 while the store takes nothing.", f.failing);
-	gauge(to, "kubetape_push_lost_segments",
-		"Segments that the disk had no room for before they were in the store.",
-		(double)f.push.lost_segments);
+	gauge(to, "kubetape_push_lost_segments", "Segments that neither the store nor this machine has.",
+		(double)(f.push.lost_segments + f.push.missing_segments));
 }
 
 static void put_process(const struct recorder *r, struct buf *to)

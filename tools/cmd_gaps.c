@@ -70,6 +70,7 @@ static void print_head(const struct gap_account *a, bool local)
 {
 	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
 	const struct tape_gap *g = &a->gap;
+	int64_t length_ns = g->duration_ns >= 0 ? g->duration_ns : time_sub(g->end_ns, g->begin_ns);
 
 	if (g->id)
 		printf("gap %llu  ", (unsigned long long)g->id);
@@ -86,8 +87,8 @@ static void print_head(const struct gap_account *a, bool local)
 		printf(", never ended");
 	else
 		printf(" to %s (%s)", time_shown(end, g->end_ns, local, TIME_DIGITS_ALL),
-			duration_format(length,
-				g->duration_ns >= 0 ? g->duration_ns : time_sub(g->end_ns, g->begin_ns)));
+			length_ns < 0 ? "its clock was set back meanwhile"
+				      : duration_format(length, length_ns));
 	printf(", after event %llu\n", (unsigned long long)g->begin_seq);
 }
 
@@ -104,8 +105,9 @@ static void print_why(const struct gap_account *a)
 		fputs(")", stdout);
 	}
 	if (a->known_before && a->watched_ns >= 0)
-		printf(", after %s and %llu events", duration_format(length, a->watched_ns),
-			(unsigned long long)a->watched_events);
+		printf(", after %s", duration_format(length, a->watched_ns));
+	if (a->known_before && a->watched_ns >= 0 && a->knows_events)
+		printf(" and %llu events", (unsigned long long)a->watched_events);
 	if (*a->gap.from_rv) {
 		fputs("; last version seen ", stdout);
 		print_visible(a->gap.from_rv);

@@ -98,6 +98,7 @@ static int on_connection(void *context, const struct tape_connection *c)
 			a->known_before = true;
 			a->watched_ns = c->duration_ns;
 			a->watched_events = c->events;
+			a->knows_events = tape_connection_is_counted(c);
 		} else if (is_attempt(a, c) && strcmp(c->end_reason, "complete") != 0) {
 			count_attempt(a, c->purpose ? c->purpose : "request", c->end_reason);
 		}

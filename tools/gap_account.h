@@ -26,7 +26,8 @@ struct gap_account {
 	const struct tape_resource *resource;
 	bool known_before; /* the connection before it is on the tape */
 	int64_t watched_ns;
-	uint64_t watched_events;
+	uint64_t watched_events; /* if they are known */
+	bool knows_events;
 	struct gap_attempt attempts[GAP_ATTEMPT_WORDS];
 	size_t attempt_count;
 	struct gap_missed *missed;

@@ -26,6 +26,7 @@ struct manifest_segment {
 	int64_t pushed_ns;
 	char etag[S3_ETAG_BYTES]; /* of the object, bare; "" if the manifest is of an older program */
 	bool is_off;              /* what the store has is not that; only in memory */
+	bool is_absent;           /* the store has nothing there; only in memory */
 };
 
 /* Segments that were removed here before the store had them. */

@@ -416,11 +416,14 @@ static void count_waiting(struct push *p, const struct segment_file *list, size_
 	struct push_figures *f = &p->figures;
 	bool all = true;
 
-	f->stored_segments = p->manifest.segment_count;
-	f->stored_bytes = f->waiting_segments = f->waiting_bytes = 0;
+	f->stored_segments = f->stored_bytes = f->waiting_segments = f->waiting_bytes = 0;
 	f->oldest_waiting_ns = 0;
-	for (size_t i = 0; i < p->manifest.segment_count; i++)
-		f->stored_bytes += p->manifest.segments[i].bytes;
+	for (size_t i = 0; i < p->manifest.segment_count; i++) {
+		const struct manifest_segment *s = &p->manifest.segments[i];
+
+		f->stored_segments += !s->is_off;
+		f->stored_bytes += s->is_off ? 0 : s->bytes;
+	}
 	for (size_t i = 0; i < count; i++) {
 		int64_t sealed_ns;
 		uint64_t bytes = file_bytes(&list[i], &sealed_ns);

@@ -73,6 +73,26 @@ static void put_connection_end(struct row_store *store, const struct row *row)
 		put_string(store, NULL);
 }
 
+static void put_delivered(struct row_store *store, const struct row *row, uint64_t value)
+{
+	put_known(store, tape_connection_is_counted(connection_of(row)) ? (int64_t)value : -1);
+}
+
+static void put_delivered_events(struct row_store *store, const struct row *row)
+{
+	put_delivered(store, row, connection_of(row)->events);
+}
+
+static void put_delivered_bookmarks(struct row_store *store, const struct row *row)
+{
+	put_delivered(store, row, connection_of(row)->bookmarks);
+}
+
+static void put_delivered_bytes(struct row_store *store, const struct row *row)
+{
+	put_delivered(store, row, connection_of(row)->bytes);
+}
+
 #define OF_CONNECTION(member) ROW_MEMBER(ROW_ITSELF, struct tape_connection, member)
 static const struct row_column connection_columns[] = {
 	{"connection", "INTEGER", OF_CONNECTION(id)},
@@ -102,9 +122,9 @@ static const struct row_column connection_columns[] = {
 	{"server_date", "TEXT", OF_CONNECTION(server_date)},
 	{"next_action", "TEXT", OF_CONNECTION(next_action)},
 	{"next_delay_ns", "INTEGER", ROW_OR_NULL, OF_CONNECTION(next_delay_ns)},
-	{"events", "INTEGER", OF_CONNECTION(events)},
-	{"bookmarks", "INTEGER", OF_CONNECTION(bookmarks)},
-	{"bytes", "INTEGER", OF_CONNECTION(bytes)},
+	{"events", "INTEGER", .put = put_delivered_events},
+	{"bookmarks", "INTEGER", .put = put_delivered_bookmarks},
+	{"bytes", "INTEGER", .put = put_delivered_bytes},
 	{"first_seq", "INTEGER", ROW_NOT_ZERO, OF_CONNECTION(first_seq)},
 	{"last_seq", "INTEGER", ROW_NOT_ZERO, OF_CONNECTION(last_seq)},
 	{"last_rv", SQL_RV, OF_CONNECTION(last_rv)},

@@ -77,6 +77,12 @@ struct tape_connection {
 	int64_t next_delay_ns;
 };
 
+/* What it delivered is written when it ends: of one that runs, or whose recorder died, nobody knows it. */
+static inline bool tape_connection_is_counted(const struct tape_connection *c)
+{
+	return c->end_reason && strcmp(c->end_reason, "recorder_died") != 0;
+}
+
 enum mark_kind {
 	MARK_LIST = 0, /* a list is complete: the stream's state is that of rv */
 	MARK_BOOKMARK = 1,

@@ -227,7 +227,7 @@ class Trouble(RemoteTest, SmallDisk):
                 self.assertIn(f"of '{url}' is damaged where it was fetched from", done.stdout + done.stderr)
                 self.assertNotIn(self.cache, done.stdout + done.stderr)
         shutil.rmtree(self.cache)
-        del self.store.objects[key]
+        self.store.fail("GET", "seg-000001", "NoSuchKey", times=100)
         done = self.run_remote("query", "--tapes", "s3://tapes", sql, code=1)
         self.assert_fails(done, 1, f"kubetape query: '{os.path.dirname(url)}': cannot open '{url}': cannot read '{url}': there is no such object")
         done = self.run_remote("replay", "s3://tapes/prod", "--exit-at-end", "--speed", "max", "--wait-watchers", "0", code=1)
@@ -318,8 +318,20 @@ class Trouble(RemoteTest, SmallDisk):
     def test_an_object_that_vanished_is_told(self):
         self.run_remote("info", "s3://tapes/prod")
         shutil.rmtree(self.cache)
-        del self.store.objects[self.store.keys("seg-000002")[0]]
-        self.assert_fails(self.query(code=1), 1, "there is no such object")
+        for key in self.store.keys("seg-")[1:]:
+            del self.store.objects[key]
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT max(seq) AS n FROM events", "--format", "json")
+        self.assertEqual(json.loads(done.stdout), [{"n": 20}])
+        self.assertRegex(done.stderr, r"the store has lost \d of \d segments, number 2 is the first")
+
+    def test_behind_objects_that_vanished_the_tape_is_read_and_taken_whole_once_they_are_back(self):
+        key = self.store.keys("seg-000001")[0]
+        gone = self.store.objects.pop(key)
+        for command in (["verify"], ["query", "SELECT 1"], ["gaps"]):
+            done = self.run_remote(command[0], "s3://tapes/prod", *command[1:])
+            self.assertRegex(done.stderr, r"the store has lost 1 of \d segments, number 1 is the first: what they hold is not shown")
+        self.store.objects[key] = gone
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
 
     def test_a_store_that_refuses_or_is_away_is_no_damage(self):
         for fault in ("AccessDenied", "InvalidAccessKeyId"):

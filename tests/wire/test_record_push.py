@@ -113,6 +113,18 @@ class Push(RecordTest):
         self.assertRegex(recording.stderr, "the store lacks segments of the tape, 'kubetape push' goes on with them: .*SlowDown")
         self.push_the_rest()
 
+    def test_what_neither_the_store_nor_this_machine_has_is_told_at_the_end(self):
+        recording = self.pushing().ready(1)
+        self.pods.watching()
+        self.put(recording, 8)
+        self.assertEqual(recording.stop(), 0)
+        del self.store.objects[self.store.keys("seg-000001")[0]]
+        os.remove(os.path.join(self.tape, "seg-000001.db"))
+        recording = self.pushing()
+        recording.ready(1)
+        self.assertEqual(recording.stop(), 3)
+        self.assertIn("the store lacks 1 segments of the tape that are not here any more", recording.stderr)
+
     def test_a_killed_recorder_leaves_what_the_next_one_pushes(self):
         recording = self.pushing().ready(1)
         self.pods.watching()

@@ -24,8 +24,10 @@ static bool find_root(char path[PATH_MAX])
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char *end;
 
-	if (len < 0)
+	if (len < 0) {
+		*path = '\0';
 		return false;
+	}
 	path[len] = '\0';
 	for (int up = 0; up < 2; up++) {
 		end = strrchr(path, '/');
@@ -61,6 +63,10 @@ int main(int argc, char **argv)
 
 	if (argc > 0 && find_root(root))
 		launcher_start(root, argc, argv);
-	fprintf(stderr, "kubetape: cannot start the program below '%s': %s\n", root, strerror(errno));
+	if (!*root)
+		fprintf(stderr, "kubetape: cannot tell where it lies, as /proc is not mounted: %s\n",
+			strerror(errno));
+	else
+		fprintf(stderr, "kubetape: cannot start the program below '%s': %s\n", root, strerror(errno));
 	return 1;
 }

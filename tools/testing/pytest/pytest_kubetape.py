@@ -2,6 +2,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -29,6 +30,8 @@ class Kubetape:
 
     def start(self, tape, options, command=(), **more):
         words = [self.program, "replay", str(tape), *self.options, *map(str, options)]
+        if not shutil.which(self.program):
+            pytest.fail(f"there is no '{self.program}' on the PATH: install kubetape, or name the program in KUBETAPE", pytrace=False)
         return subprocess.Popen(words + (["--", *map(str, command)] if command else []), stdin=subprocess.DEVNULL,
                                 text=True, **more)
 
