@@ -29,7 +29,7 @@
  *     sweep_look.c        invariants of a running run
  *     sweep_recheck.c     whether findings are what differs by itself
  *     sweep_narrow.c      the smallest fault of a finding; sweep_repeat.c: how often it goes wrong
- *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c
+ *     sweep_report.c      for people; sweep_json.c, sweep_junit.c, sweep_sarif.c, sweep_html.c
  */
 #ifndef TOOLS_SWEEP_H
 #define TOOLS_SWEEP_H

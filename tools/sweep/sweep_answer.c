@@ -156,6 +156,14 @@ static const char told_sql[] =
 	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \
 	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow', 'http', 'refuse')))"
 
+/* A change that was taken, of what a program does not write about itself. */
+#define IS_CHANGE                                                                                            \
+	"status = 200 AND verb NOT LIKE 'delete%' AND coalesce(dry_run, 0) = 0 AND resource NOT IN ('leases', 'events')"
+/* Whether the program asks for objects of that resource as well. */
+#define IS_READ                                                                                              \
+	"EXISTS (SELECT 1 FROM requests AS r WHERE r.apigroup = w.apigroup AND r.resource = w.resource"      \
+	" AND r.verb IN ('get', 'list', 'watch'))"
+
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
@@ -175,11 +183,15 @@ static const char facts_sql[] =
 	" (SELECT count(DISTINCT seq) FROM deliveries),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code'),"
 	" (SELECT min(time_ns)" STRIKES "),"
-	" EXISTS (SELECT 1 FROM writes AS w JOIN requests AS r USING (apigroup, resource) WHERE w.policy = 'absorb'"
-	"  AND w.status = 201 AND coalesce(w.subresource, '') = ''"
-	"  AND r.verb IN ('get', 'list', 'watch')),"
+	" EXISTS (SELECT 1 FROM writes AS w WHERE w.policy = 'absorb' AND " IS_READ
+	"  AND w.status = 201 AND coalesce(w.subresource, '') = '')"
+	"  OR EXISTS (SELECT 1 FROM writes AS w WHERE w.policy = 'absorb' AND " IS_READ
+	" AND w.subresource = 'status' AND " IS_CHANGE
+	"   GROUP BY apigroup, resource, namespace, name HAVING count(*) > 1),"
 	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased'),"
-	" (SELECT max(seq) FROM requests), (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')";
+	" (SELECT max(seq) FROM requests), (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq'),"
+	" (SELECT count(*) FROM (SELECT DISTINCT apigroup, resource, namespace, name FROM writes WHERE " IS_CHANGE
+	"))";
 
 struct reading {
 	struct sweep_answer *to;
@@ -215,6 +227,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->normal.rebased = v[14].integer;
 	r->to->at_seq = (uint64_t)v[15].integer;
 	r->to->last_seq = (uint64_t)v[16].integer;
+	r->to->changed = v[17].integer;
 	if (v[12].type == SQL_INTEGER && r->normal.end_ns > v[12].integer)
 		r->to->trouble_ns = r->normal.end_ns - v[12].integer;
 	return 0;

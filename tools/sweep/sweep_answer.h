@@ -27,11 +27,12 @@ struct sweep_answer {
 	int64_t start_ns; /* how long it took until it had asked for each resource that it lists first */
 	int64_t pause_ns; /* the longest between two of its requests, leases and Events aside */
 	int64_t rest_ns;  /* after which one that limits its own rate asks for no more; 0: it has no limit */
-	uint64_t delivered;           /* different events that watches were sent */
-	uint64_t at_seq;              /* the tape's event at its last request ... */
-	uint64_t last_seq;            /* ... and the tape's last event */
-	uint64_t absorbed;            /* writes that were not kept */
-	bool reads_back;              /* it asks for objects of a resource of which it has created some */
+	uint64_t delivered; /* different events that watches were sent */
+	uint64_t at_seq;    /* the tape's event at its last request ... */
+	uint64_t last_seq;  /* ... and the tape's last event */
+	uint64_t absorbed;  /* writes that were not kept */
+	bool reads_back; /* it asks for objects of a resource of which it has created some, or written a status twice */
+	int64_t changed;              /* different objects that it changed */
 	uint64_t hits;                /* what the first fault has struck */
 	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */

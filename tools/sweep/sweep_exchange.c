@@ -4,7 +4,10 @@
 #include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
+
+#define NEXT_BYTES_MIN 3 /* shorter ones are in any text */
 
 /* A value that one of the two runs left in a field of an object. */
 struct given {
@@ -91,17 +94,44 @@ static bool is_given(const struct sweep_ground *ground, const struct sweep_answe
 	       count_objects(answer, g->of->resource, g->value) == 1;
 }
 
-static bool are_given(const struct sweep_ground *ground, const struct sweep_answer *answer,
-	const struct gifts *all, const struct sweep_effect *of)
+/* Whether it is the next free value where others were exchanged: nobody has it in the other run, and only this one here. */
+static bool is_next(const struct sweep_ground *ground, const struct sweep_answer *answer,
+	const struct gifts *all, const struct given *g)
 {
-	size_t n = 0;
+	const struct sweep_answer *own = g->with ? answer : &ground->answer;
+	const struct sweep_answer *other = g->with ? &ground->answer : answer;
+	bool is_beside = false;
+
+	for (size_t i = 0; i < all->count && !is_beside; i++) {
+		const struct given *o = &all->items[i];
+
+		is_beside = o->of != g->of && strcmp(o->field, g->field) == 0 &&
+			    strcmp(o->of->resource, g->of->resource) == 0 && is_given(ground, answer, all, o);
+	}
+	return is_beside && strlen(g->value) >= NEXT_BYTES_MIN && strpbrk(g->value, "0123456789") &&
+	       count_objects(own, g->of->resource, g->value) == 1 &&
+	       count_objects(other, g->of->resource, g->value) == 0;
+}
+
+/* *nexts gets the values of which the tape must know nothing: what is copied from there is given out by nobody. */
+static bool are_given(const struct sweep_ground *ground, const struct sweep_answer *answer,
+	const struct gifts *all, const struct sweep_effect *of, struct text_list *nexts)
+{
+	size_t n = 0, known = nexts->count;
 
 	for (size_t i = 0; i < all->count; i++) {
-		if (all->items[i].of != of)
+		const struct given *g = &all->items[i];
+
+		if (g->of != of)
 			continue;
-		if (!is_given(ground, answer, all, &all->items[i]))
-			return false;
 		n++;
+		if (is_given(ground, answer, all, g))
+			continue;
+		if (!is_next(ground, answer, all, g)) {
+			nexts->count = known;
+			return false;
+		}
+		text_list_add(nexts, g->value);
 	}
 	return n > 0;
 }
@@ -159,22 +189,103 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 }
 
 static int look_at_writes(
-	const char *tape, const char *run, const struct gifts *all, bool *ret_changes, struct err *err)
+	struct sql_session *run, const struct gifts *all, bool *ret_changes, struct err *err)
 {
 	struct course c = {.all = all};
 	const struct sql_sink sink = {.row = on_write, .context = &c};
-	struct sql_session *s = NULL;
-	int rc = sql_session_open(tape, &s, err);
+	int rc = sql_session_run(run, slice_of(writes_sql), &sink, err);
 
-	if (rc == 0)
-		rc = sql_session_add_run(s, run, err);
-	if (rc == 0)
-		rc = sql_session_run(s, slice_of(writes_sql), &sink, err);
-	sql_session_close(s);
 	for (size_t i = 0; i < c.count; i++)
 		free(c.holders[i].uid);
 	free(c.holders);
-	*ret_changes = c.changes;
+	*ret_changes |= c.changes;
+	return rc;
+}
+
+static int on_flag(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	*(bool *)context |= v[0].integer != 0;
+	return 0;
+}
+
+/* Whether an object got a value in that field while another one had it: this was neither deleted, also with its owner, nor
+ * given another one in between. */
+static const char shared_sql[] =
+	"WITH w AS MATERIALIZED (SELECT write, seq, verb = 'delete' AS is_delete, coalesce(namespace, '') || '/' || name AS place,"
+	"  iif(json_valid(object), json_extract(object, '$.metadata.uid'), NULL) AS uid,"
+	"  iif(json_valid(object), json_extract(object, '$.metadata.ownerReferences[0].uid'), NULL) AS owner,"
+	"  iif(json_valid(object), jget(object, '$.%w'), NULL) AS value FROM writes"
+	"  WHERE resource || iif(apigroup = '', '', '.' || apigroup) = %Q AND status BETWEEN 200 AND 299"
+	"  AND coalesce(dry_run, 0) = 0)"
+	" SELECT EXISTS (SELECT 1 FROM w AS b JOIN w AS a ON a.write < b.write AND a.value = b.value AND a.place <> b.place"
+	"  WHERE NOT b.is_delete AND NOT EXISTS (SELECT 1 FROM w AS c WHERE c.place = a.place AND c.write > a.write"
+	"   AND c.write < b.write AND (c.is_delete OR c.value IS NOT a.value))"
+	"  AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.type = 'DELETED' AND e.seq <= b.seq AND e.uid IN (a.uid, a.owner)))";
+
+static int look_at_shared(struct sql_session *run, const struct gifts *all, bool *ret, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_flag, .context = ret};
+	int rc = 0;
+
+	for (size_t i = 0; i < all->count && rc == 0 && !*ret; i++) {
+		const struct given *g = &all->items[i];
+		char *sql;
+
+		if (!*g->field || strpbrk(g->field, "[]'\""))
+			continue; /* an item by its name is no path */
+		sql = sqlite3_mprintf(shared_sql, g->field, g->of->resource);
+		rc = sql ? sql_session_run(run, slice_of(sql), &sink, err)
+			 : err_set(err, ERR_FAILED, "out of memory");
+		sqlite3_free(sql);
+	}
+	return rc;
+}
+
+/* Whether the tape knows one of them. */
+static int look_at_tape(struct sql_session *tape, const struct text_list *values, bool *ret, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_flag, .context = ret};
+	int rc = 0;
+
+	for (size_t i = 0; i < values->count && rc == 0 && !*ret; i++) {
+		char *sql = sqlite3_mprintf(
+			"SELECT EXISTS (SELECT 1 FROM events WHERE instr(object, %Q))", values->items[i]);
+
+		rc = sql ? sql_session_run(tape, slice_of(sql), &sink, err)
+			 : err_set(err, ERR_FAILED, "out of memory");
+		sqlite3_free(sql);
+	}
+	return rc;
+}
+
+static int open_run(const char *tape, const char *run, struct sql_session **ret, struct err *err)
+{
+	int rc = sql_session_open(tape, ret, err);
+
+	return rc ? rc : sql_session_add_run(*ret, run, err);
+}
+
+/* Whether what looks like an exchange is more than that. */
+static int look_closer(const char *tape, const char *const runs[2], const struct gifts *all,
+	const struct text_list *nexts, bool *ret, struct err *err)
+{
+	bool shared[2] = {false, false};
+	int rc = 0;
+
+	*ret = false;
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		struct sql_session *s = NULL;
+
+		rc = open_run(tape, runs[i], &s, err);
+		rc = rc ? rc : look_at_writes(s, all, ret, err);
+		rc = rc ? rc : look_at_shared(s, all, &shared[i], err);
+		if (rc == 0 && i == 0)
+			rc = look_at_tape(s, nexts, ret, err);
+		sql_session_close(s);
+	}
+	*ret |= shared[1] && !shared[0];
 	return rc;
 }
 
@@ -183,21 +294,22 @@ static int look_at_writes(
 int sweep_exchange_find(const char *tape, const char *without, const char *with,
 	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err)
 {
+	const char *const runs[2] = {without, with};
 	struct gifts all = {0};
-	bool changes = false;
+	struct text_list nexts = {0};
+	bool is_more = false;
 	int rc = 0;
 
 	gifts_collect(ground, answer, &all);
 	for (size_t i = 0; i < answer->effect_count && all.count; i++) {
-		if (are_given(ground, answer, &all, &answer->effects[i]))
+		if (are_given(ground, answer, &all, &answer->effects[i], &nexts))
 			text_list_add(&answer->exchanged, answer->effects[i].key);
 	}
 	if (answer->exchanged.count)
-		rc = look_at_writes(tape, without, &all, &changes, err);
-	if (rc == 0 && answer->exchanged.count && !changes)
-		rc = look_at_writes(tape, with, &all, &changes, err);
-	if (changes)
+		rc = look_closer(tape, runs, &all, &nexts, &is_more, err);
+	if (is_more)
 		answer->exchanged.count = 0;
+	free(nexts.items);
 	for (size_t i = 0; i < all.count; i++) {
 		free(all.items[i].field);
 		free(all.items[i].value);

@@ -7,9 +7,10 @@
 
 #include "tools/sweep/sweep_answer.h"
 
-/* Adds to answer->exchanged the keys of effects that differ only in having each other's values. Each value has a digit,
- * and one object of the resource contains it in either run. In neither run, `without` and `with` the fault, did an
- * object get one of the values and later another. */
+/* Adds to answer->exchanged the keys of effects that differ only in having each other's values; where there are such, also
+ * those with a value that nobody has in the other run, nor the tape: the next free one. Each value has a digit, and one
+ * object of the resource contains it. In neither run, `without` and `with` the fault, did an object get one of the values
+ * and later another, nor did two have one at a time only with the fault. */
 int sweep_exchange_find(const char *tape, const char *without, const char *with,
 	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err) MUST_CHECK;
 

@@ -21,8 +21,8 @@ static const char references_sql[] =
 	"  AND resource NOT IN ('leases', 'events'))"
 	" SELECT a.seq, b.seq FROM e AS b JOIN e AS a ON a.seq BETWEEN b.seq - " APART_MAX
 	" AND b.seq - 1 AND a.of <> b.of"
-	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND " SWEEP_NAMES(
-		"b.object", "a") " ORDER BY b.seq DESC, a.seq DESC";
+	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES("b.object",
+		"a") " OR instr(b.object, '\"' || a.name || '\"')) ORDER BY b.seq DESC, a.seq DESC";
 
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)

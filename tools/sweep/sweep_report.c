@@ -1,4 +1,4 @@
-/* sweep_report.c: what a sweep found, for people and as JSON. See sweep.h. */
+/* sweep_report.c: what a sweep found, for people. See sweep.h. */
 #include "tools/sweep/sweep_report.h"
 
 #include "schema/base/visible.h"
@@ -88,8 +88,7 @@ static char *add_command(char *line, char *const *command)
 	return line;
 }
 
-/* The command without --gaps and what follows; `settle_ns` 0: as long as all are to be quiet. The caller frees. */
-static char *again_of(const struct sweep_report *r, int64_t settle_ns)
+char *sweep_again_of(const struct sweep_report *r, int64_t settle_ns)
 {
 	int64_t ns = settle_ns ? settle_ns : r->settle_ns;
 
@@ -111,7 +110,7 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 	if (t->repeat)
 		return xstrdup(t->repeat);
 	faults = sweep_word(t->faults);
-	again = again_of(r, t->settle_ns);
+	again = sweep_again_of(r, t->settle_ns);
 	if (t->only_here)
 		line = xasprintf("%s%s --patterns %s --faults %s --", laid_over ? r->anew_laid_over : r->anew,
 			paced, sweep_pattern_names[t->position->pattern], faults);
@@ -125,8 +124,7 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 
 /* ---- for people ---- */
 
-/* Where fault files are given, nobody looks for places, and counts. */
-static bool knows_delivered(const struct sweep_report *r)
+bool sweep_report_knows_delivered(const struct sweep_report *r)
 {
 	return !r->count || r->tries[0].position->kind != SWEEP_GIVEN;
 }
@@ -165,7 +163,7 @@ static void print_without(const struct sweep_report *r, FILE *to)
 	fprintf(to, "without gaps the command %s with exit code %lld",
 		r->without->end == SWEEP_QUIET ? "is quiet at the end and leaves" : "ends by itself",
 		(long long)r->without->exit_code);
-	if (knows_delivered(r))
+	if (sweep_report_knows_delivered(r))
 		fprintf(to, "; it was sent %llu events, and", (unsigned long long)r->positions->delivered);
 	else
 		fputc(';', to);
@@ -181,8 +179,8 @@ static void print_without(const struct sweep_report *r, FILE *to)
 	print_alarms(r->without, to);
 	if (r->orphans)
 		fprintf(to,
-			"%llu %s that it wrote outlive%s their owners, which the tape deletes (%s): --gc removes them, as a "
-			"cluster does\n",
+			"%llu %s that it wrote outlive%s the owners, which the tape deletes (%s): with --gc that is collected, as "
+			"in a cluster\n",
 			(unsigned long long)r->orphans, r->orphans == 1 ? "thing" : "things",
 			r->orphans == 1 ? "s" : "", r->orphan);
 	for (size_t i = 0; i < r->measure->unsteady.count; i++)
@@ -364,13 +362,32 @@ static void print_ended(const struct sweep_report *r, FILE *to)
 			n);
 }
 
-bool sweep_report_lacks_sorts(const struct sweep_report *r)
+/* The first of a sort of which none was tried; NULL: there is one of each. */
+static const struct sweep_try *find_lacking(const struct sweep_report *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->tries[i].verdict == SWEEP_UNTRIED && r->tries[i].position->turn == 0)
-			return true;
+			return &r->tries[i];
 	}
-	return false;
+	return NULL;
+}
+
+bool sweep_report_lacks_sorts(const struct sweep_report *r)
+{
+	return find_lacking(r);
+}
+
+static void print_lacking(const struct sweep_try *lacking, FILE *to)
+{
+	char *name = lacking ? sweep_position_name(lacking->position) : NULL;
+
+	if (name) {
+		fprintf(to, " before one of each sort was, such as %s: ",
+			sweep_pattern_names[lacking->position->pattern]);
+		visible_puts(to, name);
+	}
+	fputc('\n', to);
+	free(name);
 }
 
 /* Why some were not tried. */
@@ -387,9 +404,10 @@ static void print_untried(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%zu faults were not tried by any shard\n", untried);
 	else if (r->stopped)
 		fprintf(to, "stopped: %zu faults were not tried\n", untried);
-	else
-		fprintf(to, "%zu faults were not tried: the --budget was spent%s\n", untried,
-			sweep_report_lacks_sorts(r) ? " before one of each sort was" : "");
+	else {
+		fprintf(to, "%zu faults were not tried: the --budget was spent", untried);
+		print_lacking(find_lacking(r), to);
+	}
 }
 
 /* With one example. */
@@ -442,152 +460,4 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
 			r->positions->count, r->found);
 	print_untried(r, to);
-}
-
-/* ---- as JSON ---- */
-
-static void json_items(FILE *to, const struct text_list *list)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		fputs(i ? ", " : "", to);
-		table_out_json_string(to, slice_of(list->items[i]));
-	}
-}
-
-static void json_text(FILE *to, const char *name, const char *text)
-{
-	fprintf(to, "\"%s\": ", name);
-	if (text)
-		table_out_json_string(to, slice_of(text));
-	else
-		fputs("null", to);
-}
-
-static void json_lines(FILE *to, const char *name, const char *lines)
-{
-	fprintf(to, "\"%s\": [", name);
-	for (size_t i = 0; lines && *lines; i++) {
-		size_t len = strcspn(lines, "\n");
-
-		fputs(i ? ", " : "", to);
-		table_out_json_string(to, (struct slice){lines, len});
-		lines += len + (lines[len] == '\n');
-	}
-	fputc(']', to);
-}
-
-static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_try *t)
-{
-	const struct sweep_position *p = t->position;
-	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE || t->verdict == SWEEP_CUT;
-	char *repeat = kept ? sweep_repeat_of(r, t) : NULL;
-
-	fputs("    {", to);
-	json_text(to, "verdict", verdict_names[t->verdict]);
-	fputs(", ", to);
-	json_text(to, "pattern", sweep_pattern_names[p->pattern]);
-	fputs(", ", to);
-	json_text(to, "kind", sweep_kind_names[p->kind]);
-	fprintf(to,
-		", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, \"as_of_seq\": %llu, "
-		"\"before_answer\": %s, \"late_writes\": %llu, ",
-		(unsigned long long)p->seq, (unsigned long long)p->last_seq, (unsigned long long)p->hidden,
-		(unsigned long long)p->as_of_seq, p->before_answer ? "true" : "false",
-		(unsigned long long)p->late_writes);
-	if (t->narrowed_from)
-		fprintf(to, "\"narrowed_from\": {\"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu}, ",
-			(unsigned long long)t->narrowed_from->seq,
-			(unsigned long long)t->narrowed_from->last_seq,
-			(unsigned long long)t->narrowed_from->hidden);
-	json_text(to, "resource", p->resource);
-	fputs(", ", to);
-	json_text(to, "others", p->others);
-	fprintf(to, ", \"others_as_of_seq\": %llu, ", (unsigned long long)p->others_as_of_seq);
-	json_text(to, "object", p->object);
-	fputs(", ", to);
-	json_text(to, "what", p->what);
-	fputs(", ", to);
-	json_text(to, "write", p->write);
-	fputs(", ", to);
-	json_text(to, "gap", t->words);
-	fprintf(to, ", \"further_runs\": %u, \"further_wrong\": %u, ", t->further_runs, t->further_wrong);
-	json_text(to, "faults", kept ? t->faults : NULL);
-	fputs(", ", to);
-	json_text(to, "repeat", repeat);
-	fputs(", ", to);
-	json_lines(to, "differences", t->differences);
-	fputc('}', to);
-	free(repeat);
-}
-
-static void json_causes(FILE *to, const struct sweep_report *r)
-{
-	struct sweep_causes causes;
-
-	sweep_causes_find(r, &causes);
-	fputs(",\n  \"causes\": [", to);
-	for (size_t i = 0; i < causes.count; i++) {
-		char *repeat = sweep_repeat_of(r, causes.items[i].example);
-
-		fputs(i ? ",\n    {" : "\n    {", to);
-		json_text(to, "cause", causes.items[i].key);
-		fprintf(to, ", \"places\": %zu, \"example\": %zu, ", causes.items[i].places,
-			(size_t)(causes.items[i].example - r->tries));
-		json_text(to, "repeat", repeat);
-		fputc('}', to);
-		free(repeat);
-	}
-	fputs(causes.count ? "\n  ]" : "]", to);
-	sweep_causes_release(&causes);
-}
-
-void sweep_report_json(const struct sweep_report *r, FILE *to)
-{
-	char *again = again_of(r, 0);
-
-	fputs("{\n  ", to);
-	json_text(to, "tape", r->tape);
-	fputs(",\n  ", to);
-	json_text(to, "folder", r->folder);
-	fprintf(to, ",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": ",
-		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code);
-	if (knows_delivered(r))
-		fprintf(to, "%llu", (unsigned long long)r->positions->delivered);
-	else
-		fputs("null", to);
-	fprintf(to, ", \"left\": %zu, \"orphans\": %llu, ", r->without->effect_count,
-		(unsigned long long)r->orphans);
-	json_text(to, "orphan", r->orphan);
-	fputs("},\n", to);
-	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
-		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
-	fputs("  ", to);
-	json_text(to, "shard", r->shard);
-	fprintf(to, ", \"alone\": %s, \"unsteady\": [", r->alone ? "true" : "false");
-	json_items(to, &r->measure->unsteady);
-	fputs("], \"ignored\": [", to);
-	json_items(to, r->ignored);
-	fputs("], \"left_out\": [", to);
-	for (unsigned i = 0, n = 0; i < SWEEP_PATTERNS; i++) {
-		if (r->left_out >> i & 1)
-			fprintf(to, "%s\"%s\"", n++ ? ", " : "", sweep_pattern_names[i]);
-	}
-	fputs("], ", to);
-	json_text(to, "why_left_out", r->why_left_out);
-	fprintf(to,
-		",\n  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"unseen\": %zu, \"made_again\": %zu, "
-		"\"exchanged\": %zu, \"not_reached\": %zu,\n  ",
-		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
-		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_UNSEEN),
-		sweep_report_count(r, SWEEP_MADE_AGAIN), sweep_report_count(r, SWEEP_EXCHANGED),
-		sweep_report_count(r, SWEEP_NOT_REACHED));
-	json_text(to, "again", again);
-	free(again);
-	json_causes(to, r);
-	fputs(",\n  \"gaps\": [", to);
-	for (size_t i = 0; i < r->count; i++) {
-		fputs(i ? ",\n" : "\n", to);
-		json_try(to, r, &r->tries[i]);
-	}
-	fputs(r->count ? "\n  ]\n}\n" : "]\n}\n", to);
 }

@@ -100,6 +100,11 @@ bool sweep_share_cause(const char *differences, const char *others);
 /* As a shell reads it; the caller frees. */
 char *sweep_word(const char *text);
 
+/* The command without --gaps and what follows; `settle_ns` 0: as long as all are to be quiet. The caller frees. */
+char *sweep_again_of(const struct sweep_report *r, int64_t settle_ns);
+/* Where fault files are given, nobody looks for places, and counts. */
+bool sweep_report_knows_delivered(const struct sweep_report *r);
+
 void sweep_report_text(const struct sweep_report *r, FILE *to);
 void sweep_report_json(const struct sweep_report *r, FILE *to);
 /* For machines that read tests, and for people in a browser: one page that needs nothing else. */

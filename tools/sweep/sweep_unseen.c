@@ -87,6 +87,16 @@ static const char given_sql[] =
 	"   OR (substr(of, 1, length(name)) = name AND substr(of, length(name) + 1, 1) IN ('', '.', '['))))"
 	" SELECT coalesce(seq, 0) * (coalesce(seq, 0) > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')) FROM given";
 
+/* All events that were answered by writes which gave that field another value, in the same way: a sum is made of all of them. */
+static const char summed_sql[] =
+	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
+	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', '',"
+	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"
+	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w)"
+	" SELECT DISTINCT seq FROM steps WHERE before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
+	"  WHERE json_extract(d.value, '$.field') = %Q)"
+	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
+
 /* The fields of one object that differ. */
 struct fields {
 	struct sql_session *run, *exact;
@@ -117,6 +127,56 @@ static int find_given(const struct fields *f, const struct json_change *d, uint6
 	return rc;
 }
 
+/* How many of the events that a sum is made of were not to be seen. */
+struct summed {
+	const struct fields *of;
+	const char *text;
+	int64_t unseen;
+};
+
+static int on_summed(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct summed *s = context;
+	bool seen;
+	int rc = was_seen(s->of->run, (uint64_t)v[0].integer, s->text, s->of->pace_ns, &seen, err);
+
+	(void)count;
+	s->unseen += rc == 0 && !seen;
+	return rc;
+}
+
+static bool is_whole_number(struct slice s, int64_t *ret)
+{
+	char text[24], *end;
+
+	if (!s.len || s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	*ret = strtoll(text, &end, 10);
+	return !*end;
+}
+
+/* A number that differs by no more than the number of those events. */
+static bool is_sum_unseen(struct fields *f, const struct json_change *d, const char *text)
+{
+	struct summed s = {.of = f, .text = text};
+	const struct sql_sink sink = {.row = on_summed, .context = &s};
+	int64_t without, with;
+	char *name, *sql;
+
+	if (!is_whole_number(d->old_value, &without) || !is_whole_number(d->new_value, &with) ||
+		with > without)
+		return false;
+	name = slice_dup(d->field);
+	sql = sqlite3_mprintf(summed_sql, f->key, name);
+	f->rc = sql ? sql_session_run(f->exact, slice_of(sql), &sink, f->err)
+		    : err_set(f->err, ERR_FAILED, "out of memory");
+	sqlite3_free(sql);
+	free(name);
+	return f->rc == 0 && s.unseen && s.unseen >= without - with;
+}
+
 /* Stops at the first whose cause was to be seen. */
 static bool look_at_field(void *context, const struct json_change *d)
 {
@@ -129,6 +189,8 @@ static bool look_at_field(void *context, const struct json_change *d)
 	f->seen = !seq;
 	if (f->rc == 0 && seq)
 		f->rc = was_seen(f->run, seq, text, f->pace_ns, &f->seen, f->err);
+	if (f->rc == 0 && f->seen && is_sum_unseen(f, d, text))
+		f->seen = false;
 	free(text);
 	return f->rc || f->seen;
 }
