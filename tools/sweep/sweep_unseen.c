@@ -73,13 +73,17 @@ static int was_seen(
 
 /* ---- fields ---- */
 
+/* The writes to an object, each with what it was before. */
+#define STEPS                                                                                                                 \
+	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"      \
+	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', ''," \
+	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"                 \
+	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w)"
+
 /* The event that was answered by the write which gave a field of that object the value of its end: no later write changed
  * it, nor what it is a part of, nor a part of it. 0: the state at the start was. */
-static const char given_sql[] =
-	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
-	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', '',"
-	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"
-	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w),"
+static const char given_sql[] = STEPS
+	","
 	" field AS (SELECT %Q AS name),"
 	" given AS (SELECT max(write), seq FROM steps, field WHERE before IS NULL OR EXISTS (SELECT 1 FROM"
 	"  (SELECT json_extract(d.value, '$.field') AS of FROM json_each(jdiff(before, object)) AS d)"
@@ -87,12 +91,14 @@ static const char given_sql[] =
 	"   OR (substr(of, 1, length(name)) = name AND substr(of, length(name) + 1, 1) IN ('', '.', '['))))"
 	" SELECT coalesce(seq, 0) * (coalesce(seq, 0) > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')) FROM given";
 
+/* The same for an item of a list of plain values: the write that put it in, whatever else was put in later. */
+static const char item_sql[] = STEPS
+	" SELECT seq FROM steps WHERE instr(object, %Q) AND (before IS NULL OR NOT instr(before, %Q))"
+	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') ORDER BY write DESC LIMIT 1";
+
 /* All events that were answered by writes which gave that field another value, in the same way: a sum is made of all of them. */
-static const char summed_sql[] =
-	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
-	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', '',"
-	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"
-	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w)"
+static const char summed_sql[] = STEPS
+	""
 	" SELECT DISTINCT seq FROM steps WHERE before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
 	"  WHERE json_extract(d.value, '$.field') = %Q)"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
@@ -115,14 +121,25 @@ static int on_seq(void *context, const struct sql_value *v, size_t count, struct
 	return 0;
 }
 
-static int find_given(const struct fields *f, const struct json_change *d, uint64_t *ret)
+static int find_one(const struct fields *f, char *sql, uint64_t *ret)
 {
 	const struct sql_sink sink = {.row = on_seq, .context = ret};
-	char *name = slice_dup(d->field), *sql = sqlite3_mprintf(given_sql, f->key, name);
 	int rc = sql ? sql_session_run(f->exact, slice_of(sql), &sink, f->err)
 		     : err_set(f->err, ERR_FAILED, "out of memory");
 
 	sqlite3_free(sql);
+	return rc;
+}
+
+static int find_given(const struct fields *f, const struct json_change *d, uint64_t *ret)
+{
+	char *name = slice_dup(d->field), *value = slice_dup(d->old_value);
+	bool is_item = *value && *name && name[strlen(name) - 1] == ']';
+	int rc = is_item ? find_one(f, sqlite3_mprintf(item_sql, f->key, value, value), ret) : 0;
+
+	if (rc == 0 && !*ret)
+		rc = find_one(f, sqlite3_mprintf(given_sql, f->key, name), ret);
+	free(value);
 	free(name);
 	return rc;
 }
