@@ -235,6 +235,16 @@ int sql_session_add_run(struct sql_session *s, const char *path, struct err *err
 	return rc;
 }
 
+int sql_session_open_run(
+	const char *tape_path, const char *run_path, struct sql_session **ret, struct err *err)
+{
+	int rc;
+
+	*ret = NULL;
+	rc = sql_session_open(tape_path, ret, err);
+	return rc ? rc : sql_session_add_run(*ret, run_path, err);
+}
+
 /* ---- running ---- */
 
 /* A text that was compared with a time and was none: SQLite does not know of it. */

@@ -47,6 +47,10 @@ void sql_session_close(struct sql_session *s);
  * run. At most one, before the first statement. */
 int sql_session_add_run(struct sql_session *s, const char *path, struct err *err) MUST_CHECK;
 
+/* Both at once. The caller closes *ret, also after a failure. */
+int sql_session_open_run(
+	const char *tape_path, const char *run_path, struct sql_session **ret, struct err *err) MUST_CHECK;
+
 /* Makes :name (and @name, $name) mean that value in every statement run from now on. A value that reads as an
  * integer is one. */
 void sql_session_set(struct sql_session *s, const char *name, const char *value);

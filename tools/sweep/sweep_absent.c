@@ -123,9 +123,7 @@ int sweep_absent_find(const char *tape, const char *run, const struct sweep_posi
 
 	if (place->pattern != SWEEP_STALE || !deletes_more(ground, answer))
 		return 0;
-	rc = sql_session_open(tape, &s, err);
-	if (rc == 0)
-		rc = sql_session_add_run(s, run, err);
+	rc = sql_session_open_run(tape, run, &s, err);
 	if (rc == 0)
 		rc = find_all(s, place, ground, answer, err);
 	sql_session_close(s);

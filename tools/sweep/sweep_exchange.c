@@ -260,13 +260,6 @@ static int look_at_tape(struct sql_session *tape, const struct text_list *values
 	return rc;
 }
 
-static int open_run(const char *tape, const char *run, struct sql_session **ret, struct err *err)
-{
-	int rc = sql_session_open(tape, ret, err);
-
-	return rc ? rc : sql_session_add_run(*ret, run, err);
-}
-
 /* Whether what looks like an exchange is more than that. */
 static int look_closer(const char *tape, const char *const runs[2], const struct gifts *all,
 	const struct text_list *nexts, bool *ret, struct err *err)
@@ -278,7 +271,7 @@ static int look_closer(const char *tape, const char *const runs[2], const struct
 	for (int i = 0; i < 2 && rc == 0; i++) {
 		struct sql_session *s = NULL;
 
-		rc = open_run(tape, runs[i], &s, err);
+		rc = sql_session_open_run(tape, runs[i], &s, err);
 		rc = rc ? rc : look_at_writes(s, all, ret, err);
 		rc = rc ? rc : look_at_shared(s, all, &shared[i], err);
 		if (rc == 0 && i == 0)

@@ -83,11 +83,9 @@ static int ask(struct sweep *s, struct sweep_slot *slot, const char *run, struct
 	struct sweep_alarm *broken = &slot->broken;
 	struct sql_session *session = NULL;
 	struct buf line;
-	int rc = sql_session_open(s->runs.options.tape, &session, err);
+	int rc = sql_session_open_run(s->runs.options.tape, run, &session, err);
 
 	buf_init(&line, LIMIT_DOCUMENT_BYTES);
-	if (rc == 0)
-		rc = sql_session_add_run(session, run, err);
 	if (rc == 0)
 		rc = slot->of ? ask_all(s, slot, session, &line, err)
 			      : learn_eventual(s, session, &line, err);

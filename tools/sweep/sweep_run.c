@@ -322,10 +322,8 @@ int sweep_run_session(
 	const struct sweep_runs *s, const struct sweep_slot *slot, struct sql_session **ret, struct err *err)
 {
 	char *run = sweep_run_file(s, slot, "run");
-	int rc = sql_session_open(s->options.tape, ret, err);
+	int rc = sql_session_open_run(s->options.tape, run, ret, err);
 
-	if (rc == 0)
-		rc = sql_session_add_run(*ret, run, err);
 	free(run);
 	return rc;
 }

@@ -290,13 +290,6 @@ static int find_all(const struct unseen *u, struct sweep_answer *answer, struct 
 	return rc;
 }
 
-static int open_run(const char *tape, const char *run, struct sql_session **ret, struct err *err)
-{
-	int rc = sql_session_open(tape, ret, err);
-
-	return rc ? rc : sql_session_add_run(*ret, run, err);
-}
-
 int sweep_unseen_find(const char *tape, const char *run, const char *exact, const struct sweep_ground *ground,
 	int64_t pace_ns, struct sweep_answer *answer, struct err *err)
 {
@@ -305,9 +298,9 @@ int sweep_unseen_find(const char *tape, const char *run, const char *exact, cons
 
 	if (!ground->is_exact || is_all_same(ground, answer))
 		return 0;
-	rc = open_run(tape, run, &u.run, err);
+	rc = sql_session_open_run(tape, run, &u.run, err);
 	if (rc == 0 && exact)
-		rc = open_run(tape, exact, &u.exact, err);
+		rc = sql_session_open_run(tape, exact, &u.exact, err);
 	if (rc == 0)
 		rc = find_all(&u, answer, err);
 	sql_session_close(u.exact);
