@@ -572,7 +572,7 @@ class SweepPatternsTest(unittest.TestCase):
         done = self.sweep("--patterns", "slow", "--settle", "500ms", "-j", "1", "--probe", "cat '%s'" % answer,
             command=[sys.executable, "-c", HASTY, os.path.dirname(BLIND), answer])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("at --speed max the command comes to something else than in lock-step, so each event waits until the command is quiet",
+        self.assertIn("each event waits until the command is quiet (--lockstep 50ms), as at --speed max the command comes to something else than in lock-step: there,",
             done.stderr)
         self.assertIn("the probe prints calm", done.stderr.replace("...", ""))
 

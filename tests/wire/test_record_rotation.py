@@ -26,7 +26,12 @@ class Rotation(RecordTest):
         self.assertEqual(self.sealed(), ["seg-000001.db", "seg-000002.db"])
         self.assertEqual(recording.events(), ["ADDED a 1001 list", "ADDED b 1002"])
 
+    def heed_hangups(self):
+        """Also where the tests run under nohup."""
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))
+
     def test_a_hangup_is_that_signal_to_a_daemon(self):
+        self.heed_hangups()
         self.pods.put("a")
         recording = self.record("pods", before=("setsid",)).ready(1)
         recording.process.send_signal(signal.SIGHUP)
@@ -36,6 +41,7 @@ class Rotation(RecordTest):
         self.assertEqual(recording.stop(), 0)
 
     def test_a_terminal_that_is_closed_ends_the_recording(self):
+        self.heed_hangups()
         self.pods.put("a")
         command = [KUBETAPE, "record", "pods", "-o", self.tape, "--server", self.serve()]
         terminal = subprocess.Popen(["script", "-qc", shlex.join(command), "/dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -243,12 +243,15 @@ static void forget_run(struct sweep *s, const struct sweep_slot *slot)
 	ground->measure = s->asked;
 }
 
+/* Before what differs, which is then that of the run named last. */
 static const char *why_not(bool laid_over, bool is_second)
 {
 	if (is_second)
-		return laid_over ? "two runs with '--write overlay' differ" : "two runs without gaps differ";
-	return laid_over ? "the command comes to something else with '--write overlay' than in lock-step"
-			 : "the command comes to something else than in lock-step";
+		return laid_over ? "two runs with '--write overlay' differ: in the second,"
+				 : "two runs without gaps differ: in the second,";
+	return laid_over
+		       ? "the command comes to something else with '--write overlay' than in lock-step: there,"
+		       : "the command comes to something else than in lock-step: there,";
 }
 
 /* One after the other. */
@@ -340,9 +343,9 @@ static void forget_answer(struct sweep *s, bool laid_over)
 static int find_answer_in_lockstep(struct sweep *s, const char *why, struct buf *differences, struct err *err)
 {
 	fprintf(stderr,
-		"kubetape sweep: at --speed max %s, so each event waits until the command is quiet (--lockstep "
-		"%lldms): in the second, %.*s\n",
-		why, (long long)(s->runs.pace_ns / NS_PER_MS), (int)strcspn(differences->ptr, "\n"),
+		"kubetape sweep: each event waits until the command is quiet (--lockstep %lldms), as at --speed max %s "
+		"%.*s\n",
+		(long long)(s->runs.pace_ns / NS_PER_MS), why, (int)strcspn(differences->ptr, "\n"),
 		differences->ptr);
 	forget_answer(s, false);
 	s->runs.options.lockstep_ns = s->runs.pace_ns;
