@@ -241,6 +241,7 @@ static int close_all(struct tee *t, struct tee_summary *ret, struct err *err)
 	identity_close(t->identity);
 	uv_close((uv_handle_t *)&t->interrupt, NULL);
 	uv_close((uv_handle_t *)&t->terminate, NULL);
+	uv_close((uv_handle_t *)&t->hangup, NULL);
 	uv_close((uv_handle_t *)&t->ticker, NULL);
 	feed_close(t->feed);
 	if (t->desk)
