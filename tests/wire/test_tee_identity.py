@@ -204,7 +204,8 @@ class Command(Identity):
 
     def test_without_a_command_a_signal_ends_it_and_every_connection(self):
         server = self.scripted(self.server_context())
-        for number in (signal.SIGINT, signal.SIGTERM):
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # also under nohup
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             tee = self.tee(server)
             client, peer = self.connected(tee, server, ("h2",))
             tee.process.send_signal(number)
