@@ -597,7 +597,7 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_what_goes_wrong_in_another_way_each_time_is_no_finding(self):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
-        for words, code, said, unsaid in (("first second second", 1, "    panic: second\n", "panic: first"),
+        for words, code, said, unsaid in (("first" + 6 * " second", 1, "    panic: second\n", "panic: first"),
                 ("first second third", 3, "wrong once, and not again", "WRONG")):
             with self.subTest(words=words):
                 out = os.path.join(self.folder, words.replace(" ", "-"))
