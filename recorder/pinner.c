@@ -4,6 +4,7 @@
 #include "recorder/pin_hook.h"
 #include "schema/base/log.h"
 #include "schema/base/own_program.h"
+#include "schema/base/unused_name.h"
 #include "schema/sql/predicate.h"
 
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define FINISH_LIMIT_MS 60000
-#define NAMES_MAX       1000             /* of one second */
 #define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
 
 enum pinner_state { PINNER_IDLE, PINNER_WAITING, PINNER_COPYING };
@@ -28,10 +28,32 @@ struct pinner {
 	struct pin_hook *hook; /* NULL: nobody hears of it */
 	int64_t next_mono_ns;  /* nothing is answered before */
 	int64_t moment_ns;     /* of the event that is answered */
-	char name[TIME_TEXT_BYTES + 16];
+	char *name;            /* of the pin; owned */
 };
 
 /* ---- the copy ---- */
+
+#define PIN_ENDING ".ktape"
+
+static char *pins_folder(const struct pinner *p)
+{
+	return xasprintf("%s.pins", p->x->tape_path);
+}
+
+static char *pin_path(const struct pinner *p)
+{
+	return xasprintf("%s.pins/%s" PIN_ENDING, p->x->tape_path, p->name);
+}
+
+/* Two events of one second have two pins. */
+static void choose_name(struct pinner *p, int64_t time_ns)
+{
+	char second[TIME_TEXT_BYTES], *folder = pins_folder(p);
+
+	free(p->name);
+	p->name = unused_name(folder, time_format_name(second, time_ns), PIN_ENDING);
+	free(folder);
+}
 
 static void on_copy_closed(uv_handle_t *handle)
 {
@@ -101,29 +123,6 @@ static void on_after(uv_timer_t *timer)
 }
 
 /* ---- events ---- */
-
-static char *pin_path(const struct pinner *p)
-{
-	return xasprintf("%s.pins/%s.ktape", p->x->tape_path, p->name);
-}
-
-/* Two events of one second have two pins. */
-static void choose_name(struct pinner *p, int64_t time_ns)
-{
-	char second[TIME_TEXT_BYTES], *path;
-	bool is_free;
-
-	time_format_name(second, time_ns);
-	snprintf(p->name, sizeof(p->name), "%s", second);
-	for (int i = 2; i < NAMES_MAX; i++) {
-		path = pin_path(p);
-		is_free = access(path, F_OK) != 0;
-		free(path);
-		if (is_free)
-			return;
-		snprintf(p->name, sizeof(p->name), "%s-%d", second, i);
-	}
-}
 
 static void tell_hook(
 	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
@@ -243,5 +242,6 @@ void pinner_free(struct pinner *p)
 	pin_hook_free(p->hook);
 	free(p->predicates);
 	free(p->complained);
+	free(p->name);
 	free(p);
 }

@@ -185,11 +185,15 @@ static bool waits_for_owed(struct settle *s, int64_t now_ns)
 /* In lock-step. The moment that ends a step is told once, and somebody may ask for a while then. */
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
+	int64_t idle_ns = idle_time(s, now_ns);
+	bool is_idle;
+
 	if (busy)
 		s->idle_ns = now_ns;
 	if (!s->shut)
 		return;
-	if (now_ns - s->idle_ns < idle_time(s, now_ns)) {
+	is_idle = now_ns - s->idle_ns >= idle_ns;
+	if (!is_idle) {
 		if (now_ns - s->shut_ns < longest_step(s))
 			return;
 		if (longest_step(s) == STEP_MAX)
@@ -204,7 +208,7 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		tell_of_moment(s, now_ns);
 	if (is_asking(s))
 		return;
-	if (now_ns - s->idle_ns >= idle_time(s, now_ns) && idle_time(s, now_ns) > s->options.step_ns)
+	if (is_idle && idle_ns > s->options.step_ns)
 		pace_rested(&s->options.run->pace);
 	s->shut = false;
 	s->shown = count_shown(s);

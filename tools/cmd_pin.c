@@ -4,6 +4,7 @@
  */
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
+#include "schema/base/unused_name.h"
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
@@ -20,10 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIN_ENDING    ".ktape"
-#define PINS_BYTES    (INT64_C(1) << 30)
-#define PINS_MAX      10000 /* in a folder */
-#define SAME_NAME_MAX 1000
+#define PIN_ENDING ".ktape"
+#define PINS_BYTES (INT64_C(1) << 30)
+#define PINS_MAX   10000 /* in a folder */
 
 struct pin_values {
 	const char *from, *until, *name;
@@ -147,18 +147,6 @@ static int check_name(const char *name, struct err *err)
 		"bad name of a pin '%s': expected one that could be a file's, without '/'", name);
 }
 
-/* A name that nothing has. The caller frees. */
-static char *free_path(const char *folder, const char *name)
-{
-	char *path = xasprintf("%s/%s" PIN_ENDING, folder, name);
-
-	for (int i = 2; i < SAME_NAME_MAX && access(path, F_OK) == 0; i++) {
-		free(path);
-		path = xasprintf("%s/%s-%d" PIN_ENDING, folder, name, i);
-	}
-	return path;
-}
-
 /* Without an event a tape has no state either: its pin would say nothing. */
 static int check_stretch(const struct pin_values *v, const struct tape_position *from,
 	const struct tape_position *until, struct err *err)
@@ -181,7 +169,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	struct remake_point from_point, until_point;
 	struct remake_options options = {.program = "kubetape " KUBETAPE_VERSION, .one_segment = true};
 	struct remake_result result;
-	char at[TIME_TEXT_BYTES], *path;
+	char at[TIME_TEXT_BYTES], *name, *path;
 	int rc = tape_position_find(t, v->from, &from, err);
 
 	if (!rc)
@@ -197,7 +185,9 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	options.from = from.seq ? &from_point : NULL;
 	options.until = until.is_end ? NULL : &until_point;
 	time_format_name(at, from.place == POSITION_BEFORE ? from.span.begin_ns : from.time_ns);
-	path = free_path(folder, v->name ? v->name : at);
+	name = unused_name(folder, v->name ? v->name : at, PIN_ENDING);
+	path = xasprintf("%s/%s" PIN_ENDING, folder, name);
+	free(name);
 	rc = tape_remake(t, path, &options, &result, err);
 	if (!rc) {
 		fputs("pinned '", stdout);

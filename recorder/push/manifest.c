@@ -7,6 +7,7 @@
 #include "schema/base/moment.h"
 #include "schema/base/version.h"
 #include "schema/tape/format.h"
+#include "schema/tape/segment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,11 +44,17 @@ struct manifest manifest_copy(const struct manifest *m)
 
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number)
 {
-	for (size_t i = 0; i < m->segment_count; i++) {
-		if (m->segments[i].number == number)
-			return &m->segments[i];
+	size_t low = 0, high = m->segment_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->segments[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low < m->segment_count && m->segments[low].number == number ? &m->segments[low] : NULL;
 }
 
 void manifest_add(struct manifest *m, const struct manifest_segment *segment)
@@ -329,4 +336,63 @@ int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err
 	rc = rc ? rc : s3_put(s, &put, err);
 	buf_release(&json);
 	return rc;
+}
+
+/* ---- beside what the store has ---- */
+
+struct presence {
+	size_t prefix; /* of keys, with its slash */
+	const struct manifest *of;
+	bool *has; /* for each of its segments */
+	size_t count;
+};
+
+static int note_present(void *context, const struct s3_entry *entry)
+{
+	struct presence *here = context;
+	const struct manifest_segment *s = NULL;
+	uint32_t number;
+
+	if (segment_is_sealed_name(entry->key + here->prefix, &number))
+		s = manifest_find(here->of, number);
+	if (s) {
+		here->has[s - here->of->segments] = true;
+		here->count++;
+	}
+	return 0;
+}
+
+/* Keeps those that are there, which are fewer. The number of the first that is not. */
+static uint32_t keep_present(struct manifest *m, const bool *has)
+{
+	uint32_t first = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->segment_count; i++) {
+		if (has[i])
+			m->segments[kept++] = m->segments[i];
+		else if (!first)
+			first = m->segments[i].number;
+	}
+	m->segment_count = kept;
+	return first;
+}
+
+char *manifest_leave_out_absent(struct s3 *s, const char *folder, struct manifest *m)
+{
+	char *prefix = xasprintf("%s%s", folder, *folder ? "/" : ""), *lost = NULL;
+	struct presence here = {.prefix = strlen(prefix), .of = m};
+	size_t count = m->segment_count;
+
+	here.has = xcalloc(count + 1, sizeof(*here.has));
+	if (s3_list(s, prefix, "/", note_present, &here, NULL) == 0 && here.count && here.count < count) {
+		uint32_t first = keep_present(m, here.has);
+
+		lost = xasprintf(
+			"the store has lost %zu of %zu segments, number %u is the first: what they hold is not shown",
+			count - here.count, count, first);
+	}
+	free(here.has);
+	free(prefix);
+	return lost;
 }

@@ -26,7 +26,6 @@ struct manifest_segment {
 	int64_t pushed_ns;
 	char etag[S3_ETAG_BYTES]; /* of the object, bare; "" if the manifest is of an older program */
 	bool is_off;              /* what the store has is not that; only in memory */
-	bool is_absent;           /* the store has nothing there; only in memory */
 };
 
 /* Segments that were removed here before the store had them. */
@@ -77,6 +76,10 @@ bool manifest_is_object(const struct manifest_segment *s, const struct s3_object
 bool manifest_is_sum(const char *text, size_t digits);
 /* Where a segment is, in the tape's folder at that key; the caller frees. */
 char *manifest_segment_key(const char *folder, uint32_t number);
+/* Segments that the store has lost since its manifest was written, to a rule of its own or to somebody's hand, are none of
+ * the tape any more. A store that lists nothing to us has them all. A sentence about it, which the caller frees; NULL: it
+ * has all. */
+char *manifest_leave_out_absent(struct s3 *s, const char *folder, struct manifest *m);
 void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss);
 
 #endif

@@ -10,7 +10,6 @@
 #include "schema/base/log.h"
 #include "schema/tape/fetched.h"
 #include "schema/tape/format.h"
-#include "schema/tape/segment.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -422,55 +421,6 @@ static int read_manifest(struct s3 *s, const struct s3_place *p, struct manifest
 	return rc ? err_copy(err, &why) : 0;
 }
 
-struct presence {
-	size_t prefix; /* of keys, with its slash */
-	struct manifest *of;
-	size_t found;
-};
-
-static int note_present(void *context, const struct s3_entry *entry)
-{
-	struct presence *here = context;
-	uint32_t number;
-
-	if (!segment_is_sealed_name(entry->key + here->prefix, &number))
-		return 0;
-	for (size_t i = 0; i < here->of->segment_count; i++) {
-		struct manifest_segment *s = &here->of->segments[i];
-
-		here->found += s->number == number && s->is_absent;
-		s->is_absent = s->is_absent && s->number != number;
-	}
-	return 0;
-}
-
-/* Segments that the store has lost since its manifest was written, to a rule of its own or to somebody's hand, are none of
- * the tape. A store that lists nothing to us has them all. A sentence about it, which the caller frees; NULL: it has all. */
-static char *leave_out_absent(struct s3 *s, const struct s3_place *p, struct manifest *m)
-{
-	char *prefix = xasprintf("%s%s", p->key, *p->key ? "/" : "");
-	struct presence here = {.prefix = strlen(prefix), .of = m};
-	size_t kept = 0, count = m->segment_count;
-	uint32_t first = 0;
-
-	for (size_t i = 0; i < count; i++)
-		m->segments[i].is_absent = true;
-	if (s3_list(s, prefix, "/", note_present, &here, NULL) == 0 && here.found) {
-		for (size_t i = 0; i < count; i++) {
-			if (!m->segments[i].is_absent)
-				m->segments[kept++] = m->segments[i];
-			else if (!first)
-				first = m->segments[i].number;
-		}
-		m->segment_count = kept;
-	}
-	free(prefix);
-	return first ? xasprintf(
-			       "the store has lost %zu of %zu segments, number %u is the first: what they hold is not shown",
-			       count - kept, count, first)
-		     : NULL;
-}
-
 /* Takes both over; either may be NULL. */
 static char *join_notes(char *note, char *more)
 {
@@ -494,7 +444,7 @@ static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **
 	rc = rc ? rc : read_manifest(s, p, &m, err);
 	if (rc)
 		return rc;
-	lost = leave_out_absent(s, p, &m);
+	lost = manifest_leave_out_absent(s, p->key, &m);
 	rc = present(&found, err);
 	manifest_release(&m);
 	if (rc) {

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -401,5 +402,20 @@ int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_si
 			rc = run_statement(s, stmt, sink, err);
 		sqlite3_finalize(stmt);
 	}
+	return rc;
+}
+
+int sql_session_run_format(
+	struct sql_session *s, const struct sql_sink *sink, struct err *err, const char *format, ...)
+{
+	va_list args;
+	char *sql;
+	int rc;
+
+	va_start(args, format);
+	sql = sqlite3_vmprintf(format, args);
+	va_end(args);
+	rc = sql ? sql_session_run(s, slice_of(sql), sink, err) : err_set(err, ERR_FAILED, "out of memory");
+	sqlite3_free(sql);
 	return rc;
 }

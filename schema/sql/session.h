@@ -78,6 +78,10 @@ void sql_session_interrupt(struct sql_session *s);
 /* True if the text ends with a whole statement, semicolon included. */
 bool sql_text_is_complete(const char *sql);
 
+/* As sql_session_run, of a text that sqlite3_mprintf makes of these: %Q quotes a text. */
+int sql_session_run_format(struct sql_session *s, const struct sql_sink *sink, struct err *err,
+	const char *format, ...) MUST_CHECK;
+
 /* Runs every statement of the text in turn. ERR_FAILED with SQLite's words if it does not understand or
  * refuses something. */
 int sql_session_run(

@@ -324,7 +324,7 @@ class Trouble(RemoteTest, SmallDisk):
         self.assertEqual(json.loads(done.stdout), [{"n": 20}])
         self.assertRegex(done.stderr, r"the store has lost \d of \d segments, number 2 is the first")
 
-    def test_behind_objects_that_vanished_the_tape_is_read_and_taken_whole_once_they_are_back(self):
+    def test_a_tape_is_read_without_objects_that_vanished_and_whole_once_they_are_back(self):
         key = self.store.keys("seg-000001")[0]
         gone = self.store.objects.pop(key)
         for command in (["verify"], ["query", "SELECT 1"], ["gaps"]):

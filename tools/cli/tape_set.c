@@ -115,29 +115,26 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err);
 
 /* An entry of a folder that is no tape itself. */
-static int add_entry(struct tape_set *set, const char *folder, const char *name, const char *given, int depth,
-	struct err *err)
+static void add_entry(
+	struct tape_set *set, const char *folder, const char *name, const char *given, int depth)
 {
 	char *path = xasprintf("%s/%s", folder, name);
 	size_t len = strlen(name), ending = strlen(FORMAT_FILE_ENDING);
-	struct err problem = {0};
-	int rc = 0;
+	struct err problem;
 
-	if (is_folder(path) && depth && access(path, R_OK | X_OK)) {
-		err_set_errno(&problem, errno, "cannot read");
-		add_unread(set, path, given, &problem);
-	} else if (is_folder(path) && depth)
-		rc = add_below(set, path, given, depth - 1, err);
-	else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0)
+	if (is_folder(path) && depth) {
+		if (add_below(set, path, given, depth - 1, &problem))
+			add_unread(set, path, given, &problem);
+	} else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0) {
 		add_named(set, path, path, given);
+	}
 	free(path);
-	return rc;
 }
 
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err)
 {
 	struct dirent **entries;
-	int count = scandir(path, &entries, NULL, compare_entries), rc = 0;
+	int count = scandir(path, &entries, NULL, compare_entries);
 	bool is_tape = false;
 
 	if (count < 0)
@@ -147,12 +144,12 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 	if (is_tape)
 		add_named(set, path, path, given);
 	for (int i = 0; i < count; i++) {
-		if (!rc && !is_tape && *entries[i]->d_name != '.')
-			rc = add_entry(set, path, entries[i]->d_name, given, depth, err);
+		if (!is_tape && *entries[i]->d_name != '.')
+			add_entry(set, path, entries[i]->d_name, given, depth);
 		free(entries[i]);
 	}
 	free(entries);
-	return rc;
+	return 0;
 }
 
 /* ---- a word ---- */

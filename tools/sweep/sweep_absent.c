@@ -4,7 +4,6 @@
 #include "schema/base/limits.h"
 #include "schema/sql/session.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 
 #define RESOURCE(of) of ".resource || iif(" of ".apigroup = '', '', '.' || " of ".apigroup)"
@@ -71,12 +70,9 @@ static int count_explained(
 {
 	const struct sql_sink sink = {.row = on_number, .context = ret};
 	char *resource = as_json(p->resource), *others = as_json(p->others);
-	char *sql = sqlite3_mprintf(explained_sql, (unsigned long long)p->as_of_seq, resource,
-		(unsigned long long)p->others_as_of_seq, others, key + strlen(SWEEP_EARLIER));
-	int rc = sql ? sql_session_run(s, slice_of(sql), &sink, err)
-		     : err_set(err, ERR_FAILED, "out of memory");
+	int rc = sql_session_run_format(s, &sink, err, explained_sql, (unsigned long long)p->as_of_seq,
+		resource, (unsigned long long)p->others_as_of_seq, others, key + strlen(SWEEP_EARLIER));
 
-	sqlite3_free(sql);
 	free(resource);
 	free(others);
 	return rc;

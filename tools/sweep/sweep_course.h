@@ -46,9 +46,9 @@ struct sweep {
 	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
 	/* Of sweep_patience.c. */
-	int64_t patient_ns
-		[2]; /* [laid_over]: the longest quiet that is known to bring nothing more without faults */
-	int64_t wanted_settle_ns; /* so long a quiet must be known before any more is tried; 0: none */
+	/* [laid_over]: the longest quiet that is known to bring nothing more without faults */
+	int64_t patient_ns[2];
+	int64_t wanted_settle_ns; /* a quiet of that length must be known before more is tried; 0: none */
 	bool wanted_laid_over;
 	bool keeps_all;   /* the command waits for what it writes */
 	bool begins_anew; /* the result without faults was another one */
@@ -127,7 +127,8 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 /* ---- sweep_progress.c ---- */
 
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
-bool sweep_budget_is_spent(const struct sweep *s);
+/* Whether what takes so much longer ends within --budget. */
+bool sweep_budget_allows(const struct sweep *s, int64_t more_ns);
 /* A line for a terminal. */
 void sweep_show_progress(const struct sweep *s, bool shown);
 

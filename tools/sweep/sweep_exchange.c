@@ -4,7 +4,6 @@
 #include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 
 #define NEXT_BYTES_MIN 3 /* shorter ones are in any text */
@@ -77,6 +76,11 @@ static size_t count_objects(const struct sweep_answer *a, const char *resource, 
 	return n;
 }
 
+static bool is_same_field(const struct given *a, const struct given *b)
+{
+	return strcmp(a->field, b->field) == 0 && strcmp(a->of->resource, b->of->resource) == 0;
+}
+
 /* Whether another object has that value in that field, in the other run; it then is the only one. */
 static bool is_given(const struct sweep_ground *ground, const struct sweep_answer *answer,
 	const struct gifts *all, const struct given *g)
@@ -86,8 +90,8 @@ static bool is_given(const struct sweep_ground *ground, const struct sweep_answe
 	for (size_t i = 0; i < all->count; i++) {
 		const struct given *o = &all->items[i];
 
-		others += o->with != g->with && o->of != g->of && strcmp(o->field, g->field) == 0 &&
-			  strcmp(o->of->resource, g->of->resource) == 0 && strcmp(o->value, g->value) == 0;
+		others += o->with != g->with && o->of != g->of && is_same_field(o, g) &&
+			  strcmp(o->value, g->value) == 0;
 	}
 	return others == 1 && strpbrk(g->value, "0123456789") &&
 	       count_objects(&ground->answer, g->of->resource, g->value) == 1 &&
@@ -105,8 +109,7 @@ static bool is_next(const struct sweep_ground *ground, const struct sweep_answer
 	for (size_t i = 0; i < all->count && !is_beside; i++) {
 		const struct given *o = &all->items[i];
 
-		is_beside = o->of != g->of && strcmp(o->field, g->field) == 0 &&
-			    strcmp(o->of->resource, g->of->resource) == 0 && is_given(ground, answer, all, o);
+		is_beside = o->of != g->of && is_same_field(o, g) && is_given(ground, answer, all, o);
 	}
 	return is_beside && strlen(g->value) >= NEXT_BYTES_MIN && strpbrk(g->value, "0123456789") &&
 	       count_objects(own, g->of->resource, g->value) == 1 &&
@@ -224,6 +227,16 @@ static const char shared_sql[] =
 	"   AND c.write < b.write AND (c.is_delete OR c.value IS NOT a.value))"
 	"  AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.type = 'DELETED' AND e.seq <= b.seq AND e.uid IN (a.uid, a.owner)))";
 
+/* Whether an earlier one is of the same field of that resource. */
+static bool is_field_known(const struct gifts *all, size_t at)
+{
+	size_t i = 0;
+
+	while (i < at && !is_same_field(&all->items[i], &all->items[at]))
+		i++;
+	return i < at;
+}
+
 static int look_at_shared(struct sql_session *run, const struct gifts *all, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_flag, .context = ret};
@@ -231,14 +244,10 @@ static int look_at_shared(struct sql_session *run, const struct gifts *all, bool
 
 	for (size_t i = 0; i < all->count && rc == 0 && !*ret; i++) {
 		const struct given *g = &all->items[i];
-		char *sql;
+		bool is_path = *g->field && !strpbrk(g->field, "[]'\""); /* not an item by its name */
 
-		if (!*g->field || strpbrk(g->field, "[]'\""))
-			continue; /* an item by its name is no path */
-		sql = sqlite3_mprintf(shared_sql, g->field, g->of->resource);
-		rc = sql ? sql_session_run(run, slice_of(sql), &sink, err)
-			 : err_set(err, ERR_FAILED, "out of memory");
-		sqlite3_free(sql);
+		if (is_path && !is_field_known(all, i))
+			rc = sql_session_run_format(run, &sink, err, shared_sql, g->field, g->of->resource);
 	}
 	return rc;
 }
@@ -249,14 +258,9 @@ static int look_at_tape(struct sql_session *tape, const struct text_list *values
 	const struct sql_sink sink = {.row = on_flag, .context = ret};
 	int rc = 0;
 
-	for (size_t i = 0; i < values->count && rc == 0 && !*ret; i++) {
-		char *sql = sqlite3_mprintf(
+	for (size_t i = 0; i < values->count && rc == 0 && !*ret; i++)
+		rc = sql_session_run_format(tape, &sink, err,
 			"SELECT EXISTS (SELECT 1 FROM events WHERE instr(object, %Q))", values->items[i]);
-
-		rc = sql ? sql_session_run(tape, slice_of(sql), &sink, err)
-			 : err_set(err, ERR_FAILED, "out of memory");
-		sqlite3_free(sql);
-	}
 	return rc;
 }
 

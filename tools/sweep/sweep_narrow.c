@@ -107,7 +107,7 @@ static int try_window(struct narrowing *n, size_t first, size_t last, bool *ret_
 
 static bool is_over(const struct narrowing *n)
 {
-	return n->sweep->stopped || n->runs >= RUNS_MAX || sweep_budget_is_spent(n->sweep);
+	return n->sweep->stopped || n->runs >= RUNS_MAX || !sweep_budget_allows(n->sweep, 0);
 }
 
 /* One step: the first smaller window in which it goes wrong as well. False in *ret when there is none. */

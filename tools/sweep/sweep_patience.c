@@ -102,7 +102,7 @@ int sweep_wait_longer(struct sweep *s, struct err *err)
 	struct sweep_answer patient = {0};
 	struct buf differences;
 	int rc = sweep_run_alone(s, &slot, &patient, err);
-	/* Else it is never quiet for so long: it does not pause. */
+	/* A command that is never quiet for that time does not pause. */
 	bool is_known = rc == 0 && !s->stopped && patient.end == ground->answer.end;
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);

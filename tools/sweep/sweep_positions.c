@@ -357,8 +357,7 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 /* ---- the most telling first ---- */
 
 /* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
- * deleted are of another. What lasts the whole tape is of
- * one sort for all resources: each takes seconds. */
+ * deleted are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;

@@ -12,9 +12,9 @@ size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
 	return n;
 }
 
-bool sweep_budget_is_spent(const struct sweep *s)
+bool sweep_budget_allows(const struct sweep *s, int64_t more_ns)
 {
-	return s->v->budget_ns && clock_mono_ns(&clock_system) - s->opened_ns > s->v->budget_ns;
+	return !s->v->budget_ns || clock_mono_ns(&clock_system) + more_ns - s->opened_ns <= s->v->budget_ns;
 }
 
 /* So far each took as long as the next will. */

@@ -37,7 +37,7 @@ static void find_examples(struct repeating *r)
 
 static bool has_more(const struct repeating *r)
 {
-	return r->begun < RUNS * r->count && !sweep_budget_is_spent(r->sweep);
+	return r->begun < RUNS * r->count && sweep_budget_allows(r->sweep, 0);
 }
 
 static int begin(struct repeating *r, size_t at, struct err *err)

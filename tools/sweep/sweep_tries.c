@@ -167,15 +167,14 @@ void sweep_make_tries(struct sweep *s)
  * The first ones are made in any case. */
 static bool has_time(const struct sweep *s)
 {
-	int64_t now_ns = clock_mono_ns(&clock_system);
-	int64_t run_ns = s->ended ? (now_ns - s->begun_ns) / (int64_t)s->ended * (int64_t)s->jobs : 0;
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+	int64_t run_ns = s->ended ? took_ns / (int64_t)s->ended * (int64_t)s->jobs : 0;
+	bool will_repeat = sweep_count_verdicts(s, SWEEP_WRONG);
 
-	if (sweep_count_verdicts(s, SWEEP_WRONG))
-		run_ns *= 2;
-	return !s->v->budget_ns || !s->ended || now_ns + run_ns - s->opened_ns <= s->v->budget_ns;
+	return !s->ended || sweep_budget_allows(s, will_repeat ? 2 * run_ns : run_ns);
 }
 
-/* The first try that has not begun or was put back. The latter is finished even if the budget is spent. */
+/* The first try that has not begun, or that was put back: that one is made even if the budget is spent. */
 static struct sweep_try *next_try(struct sweep *s, size_t *at)
 {
 	bool is_in_time = has_time(s);

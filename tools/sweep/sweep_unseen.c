@@ -4,7 +4,6 @@
 #include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
@@ -61,14 +60,10 @@ static int was_seen(
 	struct sql_session *s, uint64_t seq, const char *text, int64_t pace_ns, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_seen, .context = ret};
-	char *sql = sqlite3_mprintf(
-		seen_sql, (unsigned long long)seq, text, (long long)pace_ns, (long long)pace_ns);
-	int rc;
 
 	*ret = true;
-	rc = sql ? sql_session_run(s, slice_of(sql), &sink, err) : err_set(err, ERR_FAILED, "out of memory");
-	sqlite3_free(sql);
-	return rc;
+	return sql_session_run_format(s, &sink, err, seen_sql, (unsigned long long)seq, text,
+		(long long)pace_ns, (long long)pace_ns);
 }
 
 /* ---- fields ---- */
@@ -83,8 +78,7 @@ static int was_seen(
 /* The event that was answered by the write which gave a field of that object the value of its end: no later write changed
  * it, nor what it is a part of, nor a part of it. 0: the state at the start was. */
 static const char given_sql[] = STEPS
-	","
-	" field AS (SELECT %Q AS name),"
+	", field AS (SELECT %Q AS name),"
 	" given AS (SELECT max(write), seq FROM steps, field WHERE before IS NULL OR EXISTS (SELECT 1 FROM"
 	"  (SELECT json_extract(d.value, '$.field') AS of FROM json_each(jdiff(before, object)) AS d)"
 	"  WHERE (substr(name, 1, length(of)) = of AND substr(name, length(of) + 1, 1) IN ('', '.', '['))"
@@ -98,7 +92,6 @@ static const char item_sql[] = STEPS
 
 /* All events that were answered by writes which gave that field another value, in the same way: a sum is made of all of them. */
 static const char summed_sql[] = STEPS
-	""
 	" SELECT DISTINCT seq FROM steps WHERE before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
 	"  WHERE json_extract(d.value, '$.field') = %Q)"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
@@ -121,24 +114,16 @@ static int on_seq(void *context, const struct sql_value *v, size_t count, struct
 	return 0;
 }
 
-static int find_one(const struct fields *f, char *sql, uint64_t *ret)
-{
-	const struct sql_sink sink = {.row = on_seq, .context = ret};
-	int rc = sql ? sql_session_run(f->exact, slice_of(sql), &sink, f->err)
-		     : err_set(f->err, ERR_FAILED, "out of memory");
-
-	sqlite3_free(sql);
-	return rc;
-}
-
 static int find_given(const struct fields *f, const struct json_change *d, uint64_t *ret)
 {
+	const struct sql_sink sink = {.row = on_seq, .context = ret};
 	char *name = slice_dup(d->field), *value = slice_dup(d->old_value);
 	bool is_item = *value && *name && name[strlen(name) - 1] == ']';
-	int rc = is_item ? find_one(f, sqlite3_mprintf(item_sql, f->key, value, value), ret) : 0;
+	int rc =
+		is_item ? sql_session_run_format(f->exact, &sink, f->err, item_sql, f->key, value, value) : 0;
 
 	if (rc == 0 && !*ret)
-		rc = find_one(f, sqlite3_mprintf(given_sql, f->key, name), ret);
+		rc = sql_session_run_format(f->exact, &sink, f->err, given_sql, f->key, name);
 	free(value);
 	free(name);
 	return rc;
@@ -180,16 +165,13 @@ static bool is_sum_unseen(struct fields *f, const struct json_change *d, const c
 	struct summed s = {.of = f, .text = text};
 	const struct sql_sink sink = {.row = on_summed, .context = &s};
 	int64_t without, with;
-	char *name, *sql;
+	char *name;
 
 	if (!is_whole_number(d->old_value, &without) || !is_whole_number(d->new_value, &with) ||
 		with > without)
 		return false;
 	name = slice_dup(d->field);
-	sql = sqlite3_mprintf(summed_sql, f->key, name);
-	f->rc = sql ? sql_session_run(f->exact, slice_of(sql), &sink, f->err)
-		    : err_set(f->err, ERR_FAILED, "out of memory");
-	sqlite3_free(sql);
+	f->rc = sql_session_run_format(f->exact, &sink, f->err, summed_sql, f->key, name);
 	free(name);
 	return f->rc == 0 && s.unseen && s.unseen >= without - with;
 }
