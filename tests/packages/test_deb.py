@@ -48,6 +48,16 @@ class Packages(InRoots):
         self.assertFalse(os.path.lexists(self.roots["bookworm"].path +
                                          "/etc/systemd/system/multi-user.target.wants/kubetape-record.service"))
 
+    def test_links_between_the_documents_hold(self):
+        home = self.roots["bookworm"].path + "/usr/share/doc/kubetape"
+        documents = [os.path.join(folder, name) for folder, _, names in os.walk(home) for name in names if name.endswith(".md")]
+        self.assertIn(home + "/README.md", documents)
+        for document in documents:
+            with open(document, encoding="utf-8") as file:
+                targets = re.findall(r"\]\((?![a-z]+:)([^)\s#]+)[^)]*\)", re.sub(r"^```.*?^```", "", file.read(), flags=re.DOTALL | re.MULTILINE))
+            dead = [target for target in targets if not os.path.exists(os.path.join(os.path.dirname(document), target))]
+            self.assertEqual(dead, [], document)
+
     def test_purging_leaves_no_file_of_ours(self):
         root = Root(type(self)).debian("bookworm")
         before = set(root.run("find", "/usr", "/etc", "-name", "*kubetape*").split())

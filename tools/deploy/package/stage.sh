@@ -1,5 +1,5 @@
 #!/bin/sh
-# Copies the sources as they are in the work tree into FOLDER, with debian/ and the manual pages, ready for dpkg-buildpackage.
+# Copies the sources as they are in the work tree into FOLDER, with debian/, the manual pages and the documents, ready for dpkg-buildpackage.
 #
 # usage: stage.sh PROGRAM PAGES FOLDER
 # DEBFULLNAME and DEBEMAIL say who made the package.
@@ -11,6 +11,7 @@ mkdir -p "$folder"
 cp -r Makefile README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs recorder replayer schema tools "$folder"
 cp -r "$here/debian" "$folder/debian"
 cp -r "$pages" "$folder/debian/pages"
+"$here/documents.py" README.md "$folder/debian/documents"
 maintainer="${DEBFULLNAME:-kubetape maintainers} <${DEBEMAIL:-maintainers@kubetape.example}>"
 version=$("$program" --version | sed -n '1s/kubetape //p')
 sed -i "s|@MAINTAINER@|$maintainer|" "$folder/debian/control"
