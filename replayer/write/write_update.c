@@ -213,6 +213,32 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 	return json_tree_equal(w->old, object) ? 0 : write_store_changed(w, object);
 }
 
+/* One that has a UID is meant for an object that is gone; the storage says so. */
+static int check_absent(struct write *w, const char *uid)
+{
+	const char *name = w->c->resource.resource;
+	bool is_below_services = strcmp(name, "services") == 0 || strcmp(name, "endpoints") == 0;
+
+	if (!*uid)
+		return 0;
+	return write_conflict(w,
+		"StorageError: invalid object, Code: 4, Key: /registry/%s%s/%.*s%s%s, ResourceVersion: 0, AdditionalErrorMsg: "
+		"Precondition failed: UID in precondition: %s, UID in object meta: ",
+		is_below_services ? "services/" : "", strcmp(name, "services") == 0 ? "specs" : name,
+		(int)w->namespace.len, w->namespace.ptr, w->namespace.len ? "/" : "", w->name, uid);
+}
+
+/* Takes the object over. */
+static int create_by_put(struct write *w, cJSON *object)
+{
+	int rc = check_absent(w, json_tree_text(json_tree_at(object, "metadata", NULL), "uid"));
+
+	if (rc == 0)
+		return write_create_object(w, object);
+	cJSON_Delete(object);
+	return rc;
+}
+
 int write_update(struct write *w)
 {
 	cJSON *object;
@@ -228,7 +254,7 @@ int write_update(struct write *w)
 	if (rc == 0)
 		rc = write_check_place(w, object);
 	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len)
-		return write_create_object(w, object);
+		return create_by_put(w, object);
 	if (rc == 0 && !w->old)
 		rc = write_load_existing(w);
 	if (rc == 0)

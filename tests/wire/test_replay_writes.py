@@ -224,6 +224,10 @@ class Updating(Writes):
         self.start("--write", "overlay")
         self.assertEqual(self.send("PUT", MAPS + "/a", config_map("a"))[0], 200)
         lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "l"}, "spec": {}}
+        gone = {**lease, "metadata": {"name": "l", "uid": "of-one-that-is-gone"}}
+        body = self.error(self.send("PUT", LEASES_PATH + "/l", gone), 409, "Conflict")
+        self.assertTrue(body["message"].endswith("StorageError: invalid object, Code: 4, Key: /registry/leases/default/l, ResourceVersion: 0, "
+            "AdditionalErrorMsg: Precondition failed: UID in precondition: of-one-that-is-gone, UID in object meta: "), body["message"])
         self.assertEqual(self.send("PUT", LEASES_PATH + "/l", lease)[0], 201)
         body = self.error(self.send("PUT", LEASES_PATH + "/l", lease), 422, "Invalid")
         self.assertIn("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update", body["message"])

@@ -128,6 +128,8 @@ def _services():
     yield "to external", "PATCH", f"{SERVICES}/inner", {"spec": {"type": "ExternalName", "externalName": "example.com"}}
     yield "back", "PATCH", f"{SERVICES}/inner", {"spec": {"type": "ClusterIP", "externalName": None}}
     yield "delete", "DELETE", f"{SERVICES}/inner", None
+    yield "gone", "PUT", f"{SERVICES}/inner", thing("Service", "v1", "inner", {"uid": "00000000-1111-4222-8333-444444444444"}, spec={"ports": [{"port": 80}]})
+    yield "gone", "PUT", f"{MAPS}/gone", config_map("gone", uid="00000000-1111-4222-8333-444444444444")
 
 
 def _pods():
