@@ -406,6 +406,20 @@ static void stop_awaiting(void *context)
 		fault_act_stop_awaiting(r->faults.act);
 }
 
+static void prolong(void *context)
+{
+	const struct replayer *r = context;
+
+	if (r->faults.act)
+		fault_act_prolong(r->faults.act);
+}
+
+/* Of faults that wait until clients are quiet; 0: there is none. */
+static int64_t pause_of_faults(const struct replayer *r)
+{
+	return r->faults.act ? faults_quiet_ns(fault_act_faults(r->faults.act)) : 0;
+}
+
 static void open_settle(struct replayer *r)
 {
 	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
@@ -423,6 +437,8 @@ static void open_settle(struct replayer *r)
 		.give_up = give_up,
 		.is_late = is_late,
 		.stop_awaiting = stop_awaiting,
+		.pause_ns = pause_of_faults(r),
+		.busy = prolong,
 		.context = r};
 
 	r->delivery.settle = r->settle = settle_open(&r->loop, &options);
@@ -542,7 +558,7 @@ static int replayer_begin(struct replayer *r, struct err *err)
 	if (rc)
 		return rc;
 	uv_timer_start(&r->rest, on_rest, REST_MS, REST_MS);
-	if (o->settle_ns || o->step_ns)
+	if (o->settle_ns || o->step_ns || pause_of_faults(r))
 		open_settle(r);
 	if (o->wait_watchers == 0)
 		player_start(r->player);

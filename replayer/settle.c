@@ -4,6 +4,7 @@
 
 #include "replayer/run/run.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/log.h"
 
 #include <stdlib.h>
@@ -280,6 +281,8 @@ static void on_look(uv_timer_t *timer)
 	if (doing)
 		s->doing_ns = now_ns;
 	at_work = is_at_work(s, doing, now_ns);
+	if (s->options.pause_ns && (doing || asked || at_work))
+		s->options.busy(s->options.context);
 	if (state == PLAYER_WAITING && s->options.step_ns)
 		shut_before_start(s, now_ns);
 	look_at_step(s, doing || asked || at_work || is_unfinished(s, now_ns), now_ns);
@@ -296,11 +299,15 @@ static void on_look(uv_timer_t *timer)
 /* Of the times that are looked out for. */
 static int64_t shortest(const struct settle_options *o)
 {
-	int64_t ns = o->step_ns ? o->step_ns : o->quiet_ns;
+	const int64_t times[] = {o->step_ns ? o->step_ns : o->quiet_ns, o->moment ? SETTLE_MOMENT_NS : 0,
+		o->limit_ns, o->pause_ns};
+	int64_t ns = INT64_MAX;
 
-	if (o->moment && SETTLE_MOMENT_NS < ns)
-		ns = SETTLE_MOMENT_NS;
-	return o->limit_ns && o->limit_ns < ns ? o->limit_ns : ns;
+	for (size_t i = 0; i < COUNT_OF(times); i++) {
+		if (times[i] && times[i] < ns)
+			ns = times[i];
+	}
+	return ns;
 }
 
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options)

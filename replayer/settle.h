@@ -55,6 +55,9 @@ struct settle_options {
 	bool (*is_late)(void *context);
 	/* In lock-step: a client that has just been started again will open no further watch. */
 	void (*stop_awaiting)(void *context);
+	/* While clients are at work, at least a few times in pause_ns (0: nobody wants to know). */
+	int64_t pause_ns;
+	void (*busy)(void *context);
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);

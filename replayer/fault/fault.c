@@ -480,10 +480,8 @@ bool faults_is_holding(const struct faults *f, const struct fault_now *now)
 
 		if (e->state == EPISODE_AFTER && e->awaited.count && now->mono_ns < e->hold_until_ns)
 			return true;
-		if (e->state == EPISODE_ACTIVE && f->file.rules[e->rule].what.act == FAULT_PAUSE)
-			return true;
 	}
-	return fault_awaits_write(f, now);
+	return fault_is_paused(f) || fault_awaits_write(f, now);
 }
 
 /* ---- events ---- */

@@ -83,9 +83,11 @@ void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono
 void faults_settle(struct faults *f, const struct fault_now *now);
 /* The tape waits for a program: what keeps events from watches until the tape has gone on is over. */
 void faults_yield(struct faults *f, const struct fault_now *now);
-/* The program that was started again has opened watches, and then nothing for long: it does without the others that it had
- * before, and nobody waits for them. */
+/* The program that was started again has long opened no further watch: nobody waits for the others that it had before. */
 void faults_stop_awaiting(struct faults *f, const struct fault_now *now);
+/* Clients are at work: pauses until they are quiet last longer, up to 10 s. The least that counts as quiet; 0: no such pause. */
+void faults_prolong(struct faults *f, int64_t mono_ns);
+int64_t faults_quiet_ns(const struct faults *f);
 /* Whether programs' own writes are kept from watches now, until the tape has gone on. */
 bool faults_are_late(const struct faults *f);
 /* Whether the replay's clock has to wait for watches to come back. */

@@ -1,7 +1,7 @@
 /*
  * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (requests
- * and watches), fault_frames.c (frames), fault_writes.c (writes, and faults at them), fault_match.c (scopes)
- * and fault_tally.c (who was struck).
+ * and watches), fault_frames.c (frames), fault_writes.c (writes, and faults at them), fault_match.c (scopes),
+ * fault_pause.c (pauses) and fault_tally.c (who was struck).
  *
  * An episode is a rule that has happened:
  *
@@ -55,6 +55,9 @@ struct episode {
 	struct client_set awaited, served;
 	bool is_some_back; /* of the awaited */
 };
+
+/* Whether the tape's clock stands still. */
+bool fault_is_paused(const struct faults *f);
 
 struct resource_state {
 	const struct tape_resource *resource; /* NULL: not seen yet */

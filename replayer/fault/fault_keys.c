@@ -94,6 +94,8 @@ static const struct fault_key what_keys[] = {
 		"the position on the tape whose state is shown"},
 	{"before_write", KEY_INTEGER, offsetof(struct fault_what, before_write), NULL, 1, INT64_MAX, false,
 		"the state just before the n-th write that followed 'as_of'; after all of them when absent"},
+	{"until_quiet", KEY_BOOL, offsetof(struct fault_what, until_quiet), NULL, 0, 0, false,
+		"whether it lasts until clients have sent no request for that duration, for 10 s at most"},
 	{"jitter", KEY_DURATION, offsetof(struct fault_what, jitter_ns), NULL, 0, 0, false,
 		"up to so much later still, by chance"},
 	{"count", KEY_INTEGER, offsetof(struct fault_what, count), NULL, 1, 1 << 20, false,
@@ -161,7 +163,8 @@ const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
 		FAULT_AT_WRITES},
 	[FAULT_RESTART] = {"restart", "", "", false,
 		"the command is killed, and started again when it is over", FAULT_AT_COMMAND},
-	[FAULT_PAUSE] = {"pause", "", "", false, "the tape's clock stands still", FAULT_AT_NOTHING},
+	[FAULT_PAUSE] = {"pause", "until_quiet", "", false, "the tape's clock stands still",
+		FAULT_AT_NOTHING},
 	[FAULT_NOTHING] = {"nothing", "", "", true, "nothing by itself", FAULT_AT_NOTHING},
 };
 

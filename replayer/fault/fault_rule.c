@@ -300,6 +300,9 @@ static int check_act(const struct fault_rule *r, struct err *err)
 		return err_set(err, ERR_USAGE,
 			"'pause' stops the tape's clock for a duration by the wall: it needs "
 			"'for' and \"clock\": \"wall\"");
+	if (r->what.until_quiet && r->what.act != FAULT_PAUSE)
+		return err_set(err, ERR_USAGE,
+			"'%s' does not wait until clients are quiet: only 'pause' does", word);
 	if (r->what.act == FAULT_STALE_LIST && !r->what.by_ns == !r->what.as_of)
 		return err_set(err, ERR_USAGE, "'stale_list' needs one of 'by' and 'as_of'");
 	if (r->what.before_write && !r->what.as_of)

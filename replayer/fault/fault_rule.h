@@ -106,6 +106,7 @@ struct fault_what {
 	char *as_of; /* of FAULT_STALE_LIST and FAULT_STALE_VIEW: a position; NULL: by by_ns, or as it begins
 		      */
 	uint64_t as_of_seq; /* made of it by fault_resolve */
+	bool until_quiet;   /* of FAULT_PAUSE: until clients have been quiet for that time */
 	int64_t before_write; /* with as_of: of the versions that programs wrote after that event and before the next, the first
 				 that is not shown, from 1; 0: all are shown */
 };

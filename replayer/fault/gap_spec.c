@@ -19,7 +19,7 @@ struct spec {
 
 const char gap_spec_words[] =
 	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset write_late refuse http "
-	"stale hold client ns requests compact wall after optional since await write event";
+	"stale hold client ns requests compact wall after optional quiet since await write event";
 
 static int bad(struct spec *s, const char *word, const char *expected)
 {
@@ -217,6 +217,9 @@ static int read_flag(struct spec *s, const char *word)
 	} else if (strcmp(word, "optional") == 0) {
 		again = r->optional;
 		r->optional = true;
+	} else if (strcmp(word, "quiet") == 0) {
+		again = r->what.until_quiet;
+		r->what.until_quiet = true;
 	} else if (strcmp(word, "wall") == 0) {
 		again = r->clock == FAULT_WALL;
 		r->clock = FAULT_WALL;

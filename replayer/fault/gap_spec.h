@@ -11,7 +11,7 @@
  *              what is left: compact, stale=DURATION, hold=DURATION
  *              where: client=PATTERN, ns=NAME, and any other word is a resource
  *              wall: the length is of the wall's clock; after: after the event, not before it
- *              optional: it may strike nobody
+ *              optional: it may strike nobody; quiet: a pause lasts until clients are quiet for that LENGTH
  *              event=EXPRESSION, which takes all that follows, commas too
  */
 #ifndef REPLAYER_GAP_SPEC_H

@@ -407,6 +407,11 @@ void fault_act_stop_awaiting(struct fault_act *a)
 	player_nudge(a->player);
 }
 
+void fault_act_prolong(struct fault_act *a)
+{
+	faults_prolong(a->faults, clock_mono_ns(&clock_system));
+}
+
 static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 {
 	const struct fault_act *a = context;

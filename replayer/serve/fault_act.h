@@ -38,6 +38,9 @@ void fault_act_yield(struct fault_act *a);
 /* Whether programs' own writes are kept from them now, until the tape has gone on. */
 bool fault_act_is_late(const struct fault_act *a);
 
+/* To be called while clients are at work: pauses that wait for them last longer. */
+void fault_act_prolong(struct fault_act *a);
+
 /* To be called when the restarted program is quiet: the clock stops waiting for watches that the program has not opened. */
 void fault_act_stop_awaiting(struct fault_act *a);
 

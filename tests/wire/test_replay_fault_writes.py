@@ -245,6 +245,18 @@ class LateTest(WriteFaultCase):
         self.assertIsNone(w.read(SILENCE_S))
         w.until(b'"26"')
 
+    def test_a_pause_may_last_until_clients_are_quiet(self):
+        r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": {"do": "pause", "until_quiet": True}, "for": "500ms", "clock": "wall"},
+            options=("--wait-watchers", "1"))
+        w = self.raw(r)
+        w.until(b'"21"')
+        began = time.monotonic()
+        while time.monotonic() - began < 2:
+            self.assertEqual(r.get("/api/v1/namespaces/default/pods/a")[0], 200)
+            self.assertNotIn(b'"26"', w.received)
+            self.assertIsNone(w.read(0.1))
+        w.until(b'"26"')
+
     def test_a_slow_list_is_answered_after_others(self):
         r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "slow", "by": "1s"}}, options=STEPS)
         slow = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
