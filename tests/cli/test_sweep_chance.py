@@ -143,7 +143,8 @@ class SweepChanceTest(unittest.TestCase):
 
     def test_finds_that_a_new_object_gets_the_address_of_another_at_the_start(self):
         report = self.try_both("pool", "restart", story=Arriving)
-        found = next(gap for gap in self.wrong(report) if gap["object"] == "default/early-0")
+        found = next((gap for gap in report["gaps"] if gap["object"] == "default/early-0"), None)
+        self.assertEqual(found and found["verdict"], "wrong", found or report)
         self.assertEqual((found["kind"], found["gap"]), ("downtime", "restart"))
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)

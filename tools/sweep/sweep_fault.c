@@ -11,9 +11,9 @@
 
 #define HOLD_NS (30 * NS_PER_S) /* so long the clock waits for watches to come back */
 #define PAUSE   "1s"
-#define BREATH  "300ms"  /* for a program to act on what it has been sent */
-#define LATE    "1300ms" /* SWEEP_LATE_WORDS, and the same */
-#define AWAIT   "10s"    /* for a write to come */
+#define BREATH  "300ms,quiet" /* for a program to act on what it has been sent */
+#define LATE    "1300ms"      /* SWEEP_LATE_WORDS, and the same */
+#define AWAIT   "10s"         /* for a write to come */
 
 static int make_rule(const char *words, const char *resource, uint64_t hidden, uint64_t seq,
 	struct fault_rule *ret, struct err *err)
