@@ -153,7 +153,6 @@ static int report_all(
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
-	const struct sweep_answer *kept = s->laid_over.known ? &s->laid_over.answer : &s->plain.answer;
 	char shard[48];
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
@@ -170,8 +169,7 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.positions = &s->positions,
 		.left_out = s->left_out,
 		.why_left_out = s->why_left_out,
-		.orphans = kept->orphans,
-		.orphan = kept->orphan,
+		.gc = s->runs.options.gc,
 		.measure = &s->plain.measure,
 		.ignored = &s->v->tried.ignored,
 		.found = s->found,

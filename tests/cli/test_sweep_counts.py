@@ -1,5 +1,6 @@
 """How often a program creates and deletes: what is no more than without the fault, though it looks so."""
 
+import json
 import os
 import sys
 import unittest
@@ -148,15 +149,18 @@ class SweepCountsTest(unittest.TestCase):
             command=[sys.executable, "-c", PATIENT, os.path.dirname(BLIND)]), 0)
         self.assertEqual({(gap["resource"], gap["verdict"]) for gap in report["gaps"]}, {("configmaps", "fine")})
 
-    def test_what_outlives_its_owner_for_want_of_a_garbage_collector_is_told(self):
+    def test_what_outlives_its_owner_is_collected_without_being_asked_for(self):
         self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(self.folder + "/three.tape")
-        for collects in ([], ["--gc"]):
+        for collects, told in (([], 1), (["--gc"], 0)):
             with self.subTest(collects=collects):
                 out = os.path.join(self.folder, "out-" + "-".join(collects))
-                report = self.end(self.begin("--at", "deletions", "--patterns", "unobserved", "--max", "1", "--lockstep", "50ms",
-                    "--settle", "500ms", "-o", out, *collects, command=[sys.executable, "-c", OWNING, os.path.dirname(BLIND)]), 0)
-                told = [report["without"][name] for name in ("orphans", "orphan")]
-                self.assertEqual(told, [0, None] if collects else [3, "configmaps default/of-web-0"])
+                sweep = self.begin("--patterns", "restart", "--max", "2", "--lockstep", "50ms", "--settle", "500ms", "-o", out, *collects,
+                    command=[sys.executable, "-c", OWNING, os.path.dirname(BLIND)])
+                output, errors = sweep.communicate(timeout=test_sweep.DEADLINE_S)
+                self.assertEqual(errors.count("outlives owners that the tape deletes (configmaps default/of-web-0, 3 in all)"), told, errors)
+                report = json.loads(output)
+                self.assertEqual((sweep.returncode, report["without"]["gc"], report["without"]["left"], report["wrong"]), (0, True, 2, 0), errors)
+                self.assertIn(" --gc ", report["again"])
 
     def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):
         self.tape = test_sweep.Story(["web-0"]).write(self.folder + "/one.tape")

@@ -12,6 +12,31 @@ from replays import CONFIGMAPS, NODES, PODS, obj
 TESTS_APART = True  # each takes long
 
 
+# How many pods have failed, and what that means. The buggy one marks it for good when a deletion has passed unseen.
+TALLYING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster, failed, torn = Cluster(), set(), []
+PATH = "/api/v1/namespaces/default/replicationcontrollers/tally?fieldManager=tally&force=true"
+TEMPLATE = {"metadata": {"labels": {"app": "t"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+def tell():
+    state = "torn" if torn else "bad" if len(failed) > 2 else "good"
+    cluster.ask("PATCH", PATH, {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "tally", "labels": {"state": state}},
+        "spec": {"replicas": len(failed), "selector": {"app": "t"}, "template": TEMPLATE}})
+def look(pod, *_):
+    if pod["status"]["phase"] == "Failed":
+        failed.add(pod["metadata"]["uid"])
+    tell()
+def gone(pod, tombstone):
+    if tombstone and sys.argv[2] == "buggy":
+        torn.append(pod)
+    tell()
+Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), gone).start()
+time.sleep(600)
+"""
+
+
 class Found(test_sweep_patterns.Accompanied):
     """The ConfigMaps of the first pods had been there before."""
 
@@ -204,6 +229,15 @@ class SweepLeftTest(unittest.TestCase):
         self.assertRegex(found["differences"][0], r'^secrets default/web-0 is left with other content: data.uid is "[^"]+" \(without the gap: "[^"]+"\)$')
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_what_is_computed_from_a_number_that_nothing_showed_is_no_finding(self):
+        self.tape = test_sweep.Forgotten(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "forgotten.tape"))
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            with self.subTest(kind=kind):
+                report = self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms",
+                    "-o", os.path.join(self.folder, kind), command=[sys.executable, "-c", TALLYING, os.path.dirname(test_sweep_patterns.BLIND), kind]), code)
+                self.assertGreater(report["unseen"], 0)
+        self.assertTrue(any('metadata.labels.state is "torn"' in line for gap in self.wrong(report) for line in gap["differences"]), report["gaps"])
 
 
 if __name__ == "__main__":

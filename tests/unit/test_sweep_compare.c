@@ -85,7 +85,31 @@ START_TEST(sweep_compare__counts_neither_what_others_deleted_instead_nor_an_upda
 }
 END_TEST
 
+START_TEST(sweep_compare__names_a_field_of_an_absorbed_write_by_its_path)
+{
+	struct sweep_effect before = {.key = "pods/status default/a",
+		.resource = "pods",
+		.content = "{\"$.status.web\":{\"op\":\"add\",\"new\":{\"ready\":true}}}"};
+	struct sweep_effect now = before;
+	const struct sweep_answer without = {.effects = &before, .effect_count = 1},
+				  with = {.effects = &now, .effect_count = 1};
+	const struct sweep_measure measure = {.writes = true};
+	struct buf to;
+	char *text;
+
+	now.content = "{\"$.status.web\":{\"op\":\"add\",\"new\":{\"ready\":false}}}";
+	buf_init(&to, 4096);
+	ck_assert_uint_eq(sweep_compare_left(&measure, &without, &with, "the first", &to), 1);
+	text = slice_dup(buf_slice(&to));
+	ck_assert_str_eq(text,
+		"pods/status default/a is left with other content: status.web.ready is false (the first: true)\n");
+	free(text);
+	buf_release(&to);
+}
+END_TEST
+
 UNIT_MAIN("sweep_compare", sweep_compare__tells_what_is_done_more_often,
 	sweep_compare__is_silent_about_what_is_done_less_often,
 	sweep_compare__learns_from_two_runs_that_counts_vary_either_way,
-	sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more)
+	sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more,
+	sweep_compare__names_a_field_of_an_absorbed_write_by_its_path)

@@ -67,6 +67,18 @@ static void tell_value(struct buf *to, const char *value, size_t same)
 	say(to, "%s", strlen(value + same) > SHOWN_BYTES ? "..." : "");
 }
 
+/* Of an absorbed write the content is what it changes: "[$.status].new.phase" is its status.phase. */
+static void tell_field(struct buf *to, const char *field)
+{
+	const char *end = strstr(field, "].new");
+
+	if (strncmp(field, "[$.", 3) == 0 && end) {
+		say_visibly(to, field + 3, (size_t)(end - field - 3));
+		field = end + strlen("].new");
+	}
+	say_visibly(to, field, SIZE_MAX);
+}
+
 static void tell_content(
 	struct buf *to, const char *key, const struct content_difference *d, const char *than)
 {
@@ -77,7 +89,7 @@ static void tell_content(
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
 	say_visibly(to, key, SIZE_MAX);
 	say(to, SWEEP_OTHER_CONTENT ": ");
-	say_visibly(to, d->field, SIZE_MAX);
+	tell_field(to, d->field);
 	say(to, "%s", *d->field ? " is " : "");
 	tell_value(to, d->with, same);
 	say(to, " (%s: ", than);

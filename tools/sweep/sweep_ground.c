@@ -310,22 +310,6 @@ static int run_again(
 	return rc;
 }
 
-/* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
-static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
-{
-	int rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
-
-	if (rc == 0 && !s->stopped)
-		rc = sweep_check_first(s, err);
-	if (!s->runs.pace_ns)
-		sweep_choose_pace(s);
-	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {
-		free(s->runs.watches);
-		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
-	}
-	return rc == 0 && !s->stopped ? run_again(s, false, ret_why, differences, err) : rc;
-}
-
 static void forget_answer(struct sweep *s, bool laid_over)
 {
 	struct sweep_ground *ground = sweep_ground_of(s, laid_over);
@@ -337,6 +321,49 @@ static void forget_answer(struct sweep *s, bool laid_over)
 	sweep_measure_release(&ground->measure);
 	*ground = (struct sweep_ground){.measure = s->asked};
 	s->paced = (struct sweep_slot){0};
+}
+
+/* Whether it has shown that something stays in the program's way which a cluster's garbage collector removes. */
+static bool learn_to_collect(struct sweep *s, const struct sweep_answer *answer)
+{
+	struct sweep_options *options = &s->runs.options;
+
+	if (s->stopped || options->gc || !answer->orphans)
+		return false;
+	fprintf(stderr,
+		"kubetape sweep: what it writes outlives owners that the tape deletes (%s, %llu in all): it is collected, as in a "
+		"cluster (--gc)\n",
+		answer->orphan, (unsigned long long)answer->orphans);
+	options->gc = true;
+	return true;
+}
+
+/* Once more if it has shown how all runs are to be. */
+static int run_first(struct sweep *s, struct err *err)
+{
+	int rc;
+
+	do {
+		forget_answer(s, false);
+		rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
+	} while (rc == 0 && learn_to_collect(s, &s->plain.answer));
+	return rc;
+}
+
+/* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
+static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
+{
+	int rc = run_first(s, err);
+
+	if (rc == 0 && !s->stopped)
+		rc = sweep_check_first(s, err);
+	if (!s->runs.pace_ns)
+		sweep_choose_pace(s);
+	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {
+		free(s->runs.watches);
+		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
+	}
+	return rc == 0 && !s->stopped ? run_again(s, false, ret_why, differences, err) : rc;
 }
 
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */
@@ -400,6 +427,7 @@ static int find_plain(struct sweep *s, struct err *err)
 static int run_laid_over(struct sweep *s, struct err *err)
 {
 	const struct sweep_slot first = {.number = 1, .laid_over = true};
+	bool collects;
 	size_t known;
 	int rc;
 
@@ -411,7 +439,9 @@ static int run_laid_over(struct sweep *s, struct err *err)
 		rc = run_without(s, &first, NULL, err);
 		if (rc == 0 && !s->stopped && known)
 			rc = learn_of_tape(s, &s->laid_over.answer, err);
-	} while (rc == 0 && !s->stopped && sweep_recorded_count(&s->runs.options.recorded) > known);
+		collects = rc == 0 && learn_to_collect(s, &s->laid_over.answer);
+	} while (rc == 0 && !s->stopped &&
+		 (collects || sweep_recorded_count(&s->runs.options.recorded) > known));
 	return rc;
 }
 

@@ -114,10 +114,7 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%llu", (unsigned long long)r->positions->delivered);
 	else
 		fputs("null", to);
-	fprintf(to, ", \"left\": %zu, \"orphans\": %llu, ", r->without->effect_count,
-		(unsigned long long)r->orphans);
-	json_text(to, "orphan", r->orphan);
-	fputs("},\n", to);
+	fprintf(to, ", \"left\": %zu, \"gc\": %s},\n", r->without->effect_count, r->gc ? "true" : "false");
 	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
 		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
 	fputs("  ", to);

@@ -66,7 +66,7 @@ static char *end_line(char *text, const struct sweep *s)
 	text = add_flag(text, "plain", v->tried.plain);
 	if (v->tried.in_cluster)
 		text = add_option(text, "in-cluster", v->tried.in_cluster);
-	text = add_flag(text, "gc", v->gc);
+	text = add_flag(text, "gc", s->runs.options.gc);
 	text = add_flag(text, "rebase-time", v->rebase_time);
 	text = add_lockstep(text, s);
 	if (v->from)

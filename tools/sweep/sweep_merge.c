@@ -338,8 +338,7 @@ static void take_head(struct sweep_merged *m, const cJSON *report)
 	m->without.end = ended_by && strcmp(ended_by, "quiet") == 0 ? SWEEP_QUIET : SWEEP_BY_ITSELF;
 	m->without.exit_code = (int64_t)number_of(without, "exit_code");
 	m->without.effect_count = number_of(without, "left");
-	m->report.orphans = number_of(without, "orphans");
-	m->report.orphan = copy_of(text_of(without, "orphan"));
+	m->report.gc = is_true(without, "gc");
 	m->positions.delivered = number_of(without, "events");
 }
 
@@ -506,6 +505,5 @@ void sweep_merged_release(struct sweep_merged *m)
 	text_list_release(&m->ignored);
 	free((char *)m->report.tape);
 	free((char *)m->report.why_left_out);
-	free((char *)m->report.orphan);
 	free(m->report.again);
 }

@@ -177,12 +177,8 @@ static void print_without(const struct sweep_report *r, FILE *to)
 			"it works at all\n",
 			r->folder);
 	print_alarms(r->without, to);
-	if (r->orphans)
-		fprintf(to,
-			"%llu %s that it wrote outlive%s the owners, which the tape deletes (%s): with --gc that is collected, as "
-			"in a cluster\n",
-			(unsigned long long)r->orphans, r->orphans == 1 ? "thing" : "things",
-			r->orphans == 1 ? "s" : "", r->orphan);
+	if (r->gc)
+		fputs("what it writes is collected with its owners, as in a cluster (--gc)\n", to);
 	for (size_t i = 0; i < r->measure->unsteady.count; i++)
 		fprintf(to, "what it writes into %s differs from run to run, and is not compared\n",
 			r->measure->unsteady.items[i]);

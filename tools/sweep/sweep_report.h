@@ -56,8 +56,7 @@ struct sweep_report {
 	size_t found;                    /* positions before some were left out */
 	unsigned left_out;               /* patterns, as bits, of which nothing could be tried ... */
 	const char *why_left_out;        /* ... and for what reason; NULL: all were */
-	uint64_t orphans;                /* as in the answer of runs that keep writes */
-	const char *orphan;
+	bool gc;                         /* dependents are collected */
 	const struct sweep_try *tries;
 	size_t count, jobs;
 	const char *shard;   /* "2/8": the others' faults are untried here; NULL: all are its own */

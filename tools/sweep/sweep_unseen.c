@@ -1,6 +1,7 @@
 /* sweep_unseen.c: see sweep_unseen.h. */
 #include "tools/sweep/sweep_unseen.h"
 
+#include "schema/base/limits.h"
 #include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
 
@@ -96,12 +97,23 @@ static const char summed_sql[] = STEPS
 	"  WHERE json_extract(d.value, '$.field') = %Q)"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
 
+/* Whether the write that gave the field its last value changed one of the sums (a line each) as well, and the field had
+ * that other value before: what is computed from a sum has not come so far. */
+static const char computed_sql[] = STEPS
+	", field AS (SELECT %Q AS name, json_extract(%Q, '$') AS value, char(10) || %Q AS sums),"
+	" fields AS (SELECT write, json_extract(d.value, '$.field') AS of FROM steps, json_each(jdiff(before, object)) AS d"
+	"  WHERE before IS NOT NULL),"
+	" given AS (SELECT max(write) AS write FROM fields, field WHERE of = name)"
+	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE instr(sums, char(10) || of || char(10)))"
+	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, '$.' || name) IS value)";
+
 /* The fields of one object that differ. */
 struct fields {
 	struct sql_session *run, *exact;
 	const char *key;
 	int64_t pace_ns;
-	bool seen; /* of what one of them answers to */
+	struct buf sums; /* those whose cause was not to be seen, a line each */
+	bool seen;       /* the cause of one that is none of these */
 	int rc;
 	struct err *err;
 };
@@ -176,20 +188,65 @@ static bool is_sum_unseen(struct fields *f, const struct json_change *d, const c
 	return f->rc == 0 && s.unseen && s.unseen >= without - with;
 }
 
+/* Whether what the field answers to could be seen. */
+static bool is_cause_seen(struct fields *f, const struct json_change *d, const char *text)
+{
+	uint64_t seq = 0;
+	bool seen = true;
+
+	f->rc = find_given(f, d, &seq);
+	if (f->rc == 0 && seq)
+		f->rc = was_seen(f->run, seq, text, f->pace_ns, &seen, f->err);
+	return seen;
+}
+
+static bool look_for_sums(void *context, const struct json_change *d)
+{
+	struct fields *f = context;
+	char *text =
+		xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
+
+	if (is_sum_unseen(f, d, text))
+		(void)!buf_printf(&f->sums, f->err, "%.*s\n", (int)d->field.len, d->field.ptr);
+	free(text);
+	return f->rc;
+}
+
+static int on_computed(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	*(bool *)context = v[0].integer;
+	return 0;
+}
+
+/* From a sum, or one itself. */
+static bool is_computed(struct fields *f, const struct json_change *d)
+{
+	bool computed = false;
+	const struct sql_sink sink = {.row = on_computed, .context = &computed};
+	char *name, *value, *sums;
+
+	if (!f->sums.len)
+		return false;
+	name = slice_dup(d->field);
+	value = d->new_value.len ? slice_dup(d->new_value) : NULL;
+	sums = slice_dup(buf_slice(&f->sums));
+	f->rc = sql_session_run_format(f->exact, &sink, f->err, computed_sql, f->key, name, value, sums);
+	free(sums);
+	free(value);
+	free(name);
+	return computed;
+}
 /* Stops at the first whose cause was to be seen. */
 static bool look_at_field(void *context, const struct json_change *d)
 {
 	struct fields *f = context;
-	uint64_t seq = 0;
 	char *text =
 		xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
 
-	f->rc = find_given(f, d, &seq);
-	f->seen = !seq;
-	if (f->rc == 0 && seq)
-		f->rc = was_seen(f->run, seq, text, f->pace_ns, &f->seen, f->err);
-	if (f->rc == 0 && f->seen && is_sum_unseen(f, d, text))
-		f->seen = false;
+	f->seen = is_cause_seen(f, d, text) && f->rc == 0 && !is_sum_unseen(f, d, text) && f->rc == 0 &&
+		  !is_computed(f, d);
 	free(text);
 	return f->rc || f->seen;
 }
@@ -227,8 +284,10 @@ static int are_fields_unseen(const struct unseen *u, const struct sweep_effect *
 		.seen = true,
 		.err = err};
 
-	if (u->exact)
+	buf_init(&f.sums, LIMIT_DOCUMENT_BYTES);
+	if (u->exact && !sweep_content_each(&u->ground->measure, sides, look_for_sums, &f))
 		(void)sweep_content_each(&u->ground->measure, sides, look_at_field, &f);
+	buf_release(&f.sums);
 	*ret = f.rc == 0 && !f.seen;
 	return f.rc;
 }
