@@ -93,11 +93,12 @@ class Tapes(TapeTest):
         os.mkdir(broken)
         with open(os.path.join(broken, "seg-000001.db"), "wb") as f:
             f.write(b"no segment")
+        os.mkdir(os.path.join(self.folder, "me.tape"))
         done = self.run_tape("query", "--tapes", self.folder, "SELECT cluster, count(*) AS n FROM events GROUP BY 1", "--format", "json")
         self.assertEqual((done.returncode, json.loads(done.stdout)), (3, [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}]))
-        self.assertRegex(done.stderr, "^kubetape query: '.*ap.tape' is left out: .*\n$")
+        self.assertRegex(done.stderr, "^kubetape query: '.*ap.tape' is left out: .*\nkubetape query: '.*me.tape' is left out: .* it has no segment\n$")
         done = self.run_tape("query", "--tapes", self.folder, "SELECT cluster, problem IS NULL AS ok FROM tapes", "--format", "json")
-        self.assertEqual(json.loads(done.stdout), [{"cluster": "ap", "ok": 0}, {"cluster": "eu", "ok": 1}, {"cluster": "us", "ok": 1}])
+        self.assertEqual(json.loads(done.stdout), [{"cluster": "ap", "ok": 0}, {"cluster": "eu", "ok": 1}, {"cluster": "me", "ok": 0}, {"cluster": "us", "ok": 1}])
         self.assertIn("ap.tape': ", self.ask("SELECT 1", broken, code=1).stderr)
         self.ask("SELECT 1", os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, "no.tape"), code=1)
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ENDING       ".tape"
 #define FOLDER_DEPTH 4 /* a copy of a store's: cluster=NAME/tape=ID */
 
 static struct sql_tape *add_tape(
@@ -24,7 +25,7 @@ static struct sql_tape *add_tape(
 /* The file's name without its ending. */
 static struct slice base_name(const char *path)
 {
-	static const char *const endings[] = {".tape", FORMAT_FILE_ENDING};
+	static const char *const endings[] = {ENDING, FORMAT_FILE_ENDING};
 	struct slice s = slice_of(path);
 
 	while (s.len > 1 && s.ptr[s.len - 1] == '/')
@@ -112,6 +113,14 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* A folder with no segment may be a tape that lost them all, or that a recorder has just begun: it is told why it is not read. */
+static bool looks_like_tape(const char *path)
+{
+	size_t len = strlen(path), ending = strlen(ENDING);
+
+	return len > ending && strcmp(path + len - ending, ENDING) == 0;
+}
+
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err);
 
 /* An entry of a folder that is no tape itself. */
@@ -134,6 +143,7 @@ static void add_entry(
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err)
 {
 	struct dirent **entries;
+	size_t before = set->count;
 	int count = scandir(path, &entries, NULL, compare_entries);
 	bool is_tape = false;
 
@@ -149,6 +159,8 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 		free(entries[i]);
 	}
 	free(entries);
+	if (set->count == before && looks_like_tape(path))
+		add_named(set, path, path, given);
 	return 0;
 }
 
