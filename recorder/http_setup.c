@@ -198,8 +198,13 @@ static void set_authority(CURL *easy, const struct cluster_config *c)
 		return;
 	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	set_blob(easy, CURLOPT_CAINFO_BLOB, buf_slice(&c->ca_data));
-	if (!c->ca_data.len)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+	if (c->ca_data.len)
+		return;
+	curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* The file may be replaced by one with a newer authority; libcurl keeps what it has read for a day. */
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+#endif
 }
 
 static void set_tls(CURL *easy, const struct http *h)

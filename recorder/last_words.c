@@ -14,8 +14,9 @@
 #define MAX_RUNNING    2 /* of the eight answers that http.h takes at a time: lists go first */
 #define MAX_WAITING    200
 #define MAX_PER_MINUTE 120
-/* Of what comes the last is kept. The server counts from the first of the lines that were asked for. */
-#define MAX_FETCHED_BYTES (1u << 20)
+/* Of what comes the last is kept. (limitBytes of the API counts from the first of the lines that are asked for.) */
+#define MAX_FETCHED_BYTES (64u << 20)
+#define MAX_BODY_BYTES    (1u << 20)
 #define MAX_KEPT_BYTES    (64u << 10)
 /* Containers that are known to have died, by hash. One that falls out is fetched again when its pod changes. */
 #define SEEN_SLOTS (1u << 14)
@@ -32,6 +33,9 @@ struct last_word {
 	char *target;
 	struct http_request *request; /* NULL while it waits */
 	struct buf body;
+	uint64_t fetched;  /* bytes */
+	bool is_shortened; /* the body is the end of what came */
+	int64_t first_ns;  /* of the first line that came; 0: not known */
 };
 
 struct last_words {
@@ -88,9 +92,8 @@ static void set_target(struct last_word *w)
 
 	free(w->target);
 	/* One line more than is kept tells whether there were more. */
-	w->target = xasprintf("%s?container=%s%s&tailLines=%u&limitBytes=%u&timestamps=true", path,
-		w->log.container.ptr, w->previous ? "&previous=true" : "", w->owner->lines + 1,
-		MAX_FETCHED_BYTES);
+	w->target = xasprintf("%s?container=%s%s&tailLines=%u&timestamps=true", path, w->log.container.ptr,
+		w->previous ? "&previous=true" : "", w->owner->lines + 1);
 	free(path);
 }
 
@@ -141,7 +144,7 @@ static struct slice choose_lines(const struct last_word *w, bool *ret_cut)
 	const char *end = all.ptr + all.len, *at = end, *from = end;
 	unsigned lines = 0;
 
-	*ret_cut = false;
+	*ret_cut = w->is_shortened;
 	while (at > all.ptr) {
 		const char *feed = memrchr(all.ptr, '\n', (size_t)(at - all.ptr) - 1);
 
@@ -156,12 +159,13 @@ static struct slice choose_lines(const struct last_word *w, bool *ret_cut)
 	return (struct slice){from, (size_t)(end - from)};
 }
 
-static void put_lines(struct last_word *w, int64_t time_ns)
+static void put_lines(struct last_word *w, const struct http_answer *answer)
 {
 	struct pod_log log = w->log;
 	struct slice kept = choose_lines(w, &log.cut_front);
+	int64_t time_ns = answer->begin_ns;
 
-	log.cut_end = w->body.len >= MAX_FETCHED_BYTES;
+	log.cut_end = answer->curl_code;
 	if (!kept.len && log.cut_front)
 		put_reason(w->owner, &w->log, 0, "its last line is longer than what is kept of a log");
 	else
@@ -174,7 +178,7 @@ static void put_failure(const struct last_word *w, const struct http_answer *ans
 	struct slice message;
 	struct buf text;
 
-	buf_init(&text, MAX_FETCHED_BYTES);
+	buf_init(&text, MAX_BODY_BYTES);
 	if (answer->status == 0 || answer->curl_code)
 		(void)!buf_printf(&text, NULL, "%s: %s",
 			answer->status ? "the answer broke off" : "no answer came", answer->error);
@@ -201,45 +205,94 @@ static void account(const struct last_word *w, const struct http_answer *answer)
 
 static void fetch_some(struct last_words *l);
 
-static int on_body(void *context, struct slice bytes, int64_t time_ns)
-{
-	struct last_word *w = context;
-	size_t room = w->body.max - w->body.len;
-
-	(void)time_ns;
-	return buf_append(&w->body, bytes.ptr, bytes.len < room ? bytes.len : room, NULL);
-}
-
-/* The container began again between its death and our question, and the answer is the new one's. A log tells
- * nanoseconds, a pod seconds. */
-static bool is_of_next(const struct last_word *w)
+static void note_first_line(struct last_word *w)
 {
 	struct slice rest = buf_slice(&w->body), time, text;
 	int64_t time_ns;
 
-	return !w->previous && w->finished_ns && pod_log_line(&rest, &time, &text) &&
-	       timestamp_parse(time, &time_ns) && time_ns >= w->finished_ns + NS_PER_S;
+	if (!w->is_shortened && pod_log_line(&rest, &time, &text) && timestamp_parse(time, &time_ns))
+		w->first_ns = time_ns;
+}
+
+/* Leaves the second half. */
+static void shorten(struct last_word *w)
+{
+	size_t half = w->body.len / 2;
+
+	note_first_line(w);
+	w->is_shortened = true;
+	memmove(w->body.ptr, w->body.ptr + half, w->body.len - half);
+	w->body.len -= half;
+}
+
+static int on_body(void *context, struct slice bytes, int64_t time_ns)
+{
+	struct last_word *w = context;
+	int rc = 0;
+
+	(void)time_ns;
+	w->fetched += bytes.len;
+	if (w->fetched > MAX_FETCHED_BYTES)
+		return ERR_TOO_LARGE;
+	while (bytes.len && !rc) {
+		size_t room = w->body.max - w->body.len, len = bytes.len < room ? bytes.len : room;
+
+		if (!len)
+			shorten(w);
+		rc = buf_append(&w->body, bytes.ptr, len, NULL);
+		bytes = (struct slice){bytes.ptr + len, bytes.len - len};
+	}
+	return rc;
+}
+
+/* The container began again between its death and our question, and the answer is of a later life. A log tells
+ * nanoseconds, a pod seconds. */
+static bool is_of_later(struct last_word *w)
+{
+	note_first_line(w);
+	return w->finished_ns && w->first_ns >= w->finished_ns + NS_PER_S;
 }
 
 static void fetch(struct last_word *w);
+
+/* Of an answer that broke off. Whether there are any. */
+static bool keep_whole_lines(struct last_word *w)
+{
+	const char *feed = w->body.len ? memrchr(w->body.ptr, '\n', w->body.len) : NULL;
+
+	w->body.len = feed ? (size_t)(feed + 1 - w->body.ptr) : 0;
+	return feed;
+}
+
+static void fetch_again(struct last_word *w)
+{
+	set_target(w);
+	buf_clear(&w->body);
+	w->fetched = 0;
+	w->is_shortened = false;
+	w->first_ns = 0;
+	fetch(w);
+}
 
 static void on_done(void *context, const struct http_answer *answer)
 {
 	struct last_word *w = context;
 	struct last_words *l = w->owner;
-	bool is_whole = answer->status == 200 && !answer->curl_code;
+	bool has_lines = answer->status == 200 && (!answer->curl_code || keep_whole_lines(w));
+	bool is_of_other = has_lines && is_of_later(w);
 
 	w->request = NULL;
 	account(w, answer);
-	if (is_whole && is_of_next(w)) {
+	if (is_of_other && !w->previous) {
 		w->previous = true;
-		set_target(w);
-		buf_clear(&w->body);
-		fetch(w);
+		fetch_again(w);
 		return;
 	}
-	if (is_whole)
-		put_lines(w, answer->begin_ns);
+	if (is_of_other)
+		put_reason(
+			l, &w->log, 0, "the container had begun and ended once more before it was fetched");
+	else if (has_lines)
+		put_lines(w, answer);
 	else
 		put_failure(w, answer);
 	l->running--;
@@ -326,7 +379,7 @@ static void enqueue(struct last_words *l, const struct pod_log *log, const struc
 		.container_id = own_slice(log->container_id),
 		.restart = log->restart,
 	};
-	buf_init(&w->body, MAX_FETCHED_BYTES);
+	buf_init(&w->body, MAX_BODY_BYTES);
 	set_target(w);
 	*l->last = w;
 	l->last = &w->next;

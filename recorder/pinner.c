@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define FINISH_LIMIT_MS 60000
+#define LACKS_SOMETHING 3                /* exit code of `pin`, which has said what */
 #define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
 
 enum pinner_state { PINNER_IDLE, PINNER_WAITING, PINNER_COPYING };
@@ -26,7 +27,7 @@ struct pinner {
 	uv_process_t copy;
 	bool gave_up;
 	struct pin_hook *hook; /* NULL: nobody hears of it */
-	int64_t next_mono_ns;  /* nothing is answered before */
+	int64_t *next_mono_ns; /* of each expression: it is not asked before */
 	int64_t moment_ns;     /* of the event that is answered */
 	char *name;            /* of the pin; owned */
 };
@@ -55,18 +56,26 @@ static void choose_name(struct pinner *p, int64_t time_ns)
 	free(folder);
 }
 
-static void on_copy_closed(uv_handle_t *handle)
+/* Nothing is held for a pin any more. */
+static void become_idle(struct pinner *p)
 {
-	struct pinner *p = handle->data;
+	struct tape_writer *tape = flusher_tape(p->x->flusher);
 
 	p->state = PINNER_IDLE;
+	if (tape)
+		tape_writer_hold(tape, 0);
+}
+
+static void on_copy_closed(uv_handle_t *handle)
+{
+	become_idle(handle->data);
 }
 
 static void on_copied(uv_process_t *process, int64_t status, int signal_number)
 {
 	struct pinner *p = process->data;
 
-	if (status || signal_number)
+	if ((status && status != LACKS_SOMETHING) || signal_number)
 		log_warn("the pin '%s' could not be made: see above", p->name);
 	else
 		log_info("pinned '%s.pins/%s.ktape'", p->x->tape_path, p->name);
@@ -119,7 +128,7 @@ static void on_after(uv_timer_t *timer)
 	if (flusher_now(p->x->flusher) == 0)
 		pinner_copy(p);
 	else
-		p->state = PINNER_IDLE; /* the disk takes nothing, a pin neither */
+		become_idle(p); /* the disk takes nothing, a pin neither */
 }
 
 /* ---- events ---- */
@@ -133,16 +142,23 @@ static void tell_hook(
 	free(pin);
 }
 
+static void begin_pin(struct pinner *p, int64_t moment_ns)
+{
+	p->moment_ns = moment_ns;
+	choose_name(p, moment_ns);
+	p->state = PINNER_WAITING;
+	tape_writer_hold(flusher_tape(p->x->flusher), time_sub(moment_ns, p->o->before_ns));
+	uv_timer_start(&p->after, on_after, (uint64_t)(p->o->after_ns / NS_PER_MS), 0);
+}
+
+/* While a pin waits for what follows its event, an event of another expression is a part of it. */
 static void answer_event(
 	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
 {
-	p->moment_ns = e->time_ns;
-	p->next_mono_ns = clock_mono_ns(p->x->clock) + p->o->every_ns;
-	choose_name(p, e->time_ns);
 	log_info("event %llu of %s %.*s: %s", (unsigned long long)e->seq, r->resource, (int)e->name.len,
 		e->name.ptr, when);
-	p->state = PINNER_WAITING;
-	uv_timer_start(&p->after, on_after, (uint64_t)(p->o->after_ns / NS_PER_MS), 0);
+	if (p->state == PINNER_IDLE)
+		begin_pin(p, e->time_ns);
 	tell_hook(p, r, e, when);
 }
 
@@ -163,14 +179,17 @@ static bool is_true(
 void pinner_event(
 	struct pinner *p, const struct tape_resource *resource, const struct event *e, struct slice object)
 {
-	if (!p || p->state != PINNER_IDLE || e->origin == ORIGIN_LIST ||
-		clock_mono_ns(p->x->clock) < p->next_mono_ns)
+	int64_t now_ns;
+
+	if (!p || p->state == PINNER_COPYING || e->origin == ORIGIN_LIST)
 		return;
+	now_ns = clock_mono_ns(p->x->clock);
 	for (size_t i = 0; i < p->o->when_count; i++) {
-		if (is_true(p, i, resource, e, object)) {
-			answer_event(p, resource, e, p->o->whens[i]);
-			return;
-		}
+		if (now_ns < p->next_mono_ns[i] || !is_true(p, i, resource, e, object))
+			continue;
+		p->next_mono_ns[i] = now_ns + p->o->every_ns;
+		answer_event(p, resource, e, p->o->whens[i]);
+		return;
 	}
 }
 
@@ -191,6 +210,7 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 	*p = (struct pinner){.o = options, .x = x};
 	p->predicates = xcalloc(options->when_count, sizeof(*p->predicates));
 	p->complained = xcalloc(options->when_count, sizeof(*p->complained));
+	p->next_mono_ns = xcalloc(options->when_count, sizeof(*p->next_mono_ns));
 	for (size_t i = 0; i < options->when_count && rc == 0; i++) {
 		rc = predicate_compile(slice_of(options->whens[i]), &frame, &p->predicates[i], err);
 		if (rc)
@@ -242,6 +262,7 @@ void pinner_free(struct pinner *p)
 	pin_hook_free(p->hook);
 	free(p->predicates);
 	free(p->complained);
+	free(p->next_mono_ns);
 	free(p->name);
 	free(p);
 }

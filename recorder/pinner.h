@@ -5,7 +5,9 @@
  *
  *   IDLE --an event--> WAITING --after_ns--> COPYING --the process ends--> IDLE
  *
- * Further events within every_ns, and while a copy is pending or being made, have no effect.
+ * Of each expression, further events within every_ns have no effect; nor have any while the copy is made. An event of another
+ * expression while one is WAITING is a part of that pin, and runs the hook. Until the copy is made, retention removes nothing
+ * of what is to be copied, unless the disk is short.
  */
 #ifndef RECORDER_PINNER_H
 #define RECORDER_PINNER_H
@@ -17,7 +19,7 @@ struct pinner_options {
 	const char **whens; /* expressions over the columns of events; none: no pinner */
 	size_t when_count;
 	int64_t before_ns, after_ns; /* of the stretch */
-	int64_t every_ns;            /* at most one pin, and one hook, in that time */
+	int64_t every_ns;            /* at most one pin or hook of each expression in that time */
 	uint64_t max_bytes;          /* of all pins together; 0: any */
 	const char *hook;            /* see pin_hook.h; NULL: none */
 };

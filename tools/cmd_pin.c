@@ -12,6 +12,7 @@
 #include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
+#include "tools/out/certainty.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define PIN_ENDING ".ktape"
+#define PIN_FROM   "-10m"
 #define PINS_BYTES (INT64_C(1) << 30)
 #define PINS_MAX   10000 /* in a folder */
 
@@ -163,6 +165,22 @@ static int check_stretch(const struct pin_values *v, const struct tape_position 
 		v->until);
 }
 
+/* Returns EXIT_LOSS, or EXIT_OK. That a tape is younger than what is pinned unasked is no loss. */
+static int tell_what_lacks(struct tape *t, const struct pin_values *v, const struct tape_position *from,
+	const struct tape_position *until, struct err *err)
+{
+	struct certainty certainty;
+	int rc = certainty_open(&certainty, "pin", t, err);
+
+	if (!rc && strcmp(v->from, PIN_FROM) != 0)
+		certainty_of_position(&certainty, from, v->from);
+	if (!rc)
+		certainty_of_position(&certainty, until, v->until);
+	certainty_end(&certainty);
+	certainty_close(&certainty);
+	return rc ? rc : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+}
+
 static int pin_stretch(struct tape *t, const struct pin_values *v, const char *folder, struct err *err)
 {
 	struct tape_position from, until;
@@ -197,7 +215,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 			(uintmax_t)result.events, plural(result.events));
 	}
 	free(path);
-	return rc;
+	return rc ? rc : tell_what_lacks(t, v, &from, &until, err);
 }
 
 static int pin(void *values, const struct operands *operands, struct err *err)
@@ -205,23 +223,22 @@ static int pin(void *values, const struct operands *operands, struct err *err)
 	const struct pin_values *v = values;
 	char *folder = pins_folder(operands->items[0]);
 	struct tape *t = NULL;
-	int rc = v->name ? check_name(v->name, err) : 0;
+	int rc = v->name ? check_name(v->name, err) : 0, removed;
 
 	if (!rc)
 		rc = tape_open(operands->items[0], &t, err);
 	if (!rc)
 		rc = pin_stretch(t, v, folder, err);
-	if (!rc && v->max_size)
-		rc = pins_remove_oldest(folder, (uint64_t)v->max_size, err);
+	removed = rc >= 0 && v->max_size ? pins_remove_oldest(folder, (uint64_t)v->max_size, err) : 0;
 	if (t)
 		tape_close(t);
 	free(folder);
-	return rc;
+	return removed ? removed : rc;
 }
 
 static int pin_run(const struct command *self, int argc, char **argv)
 {
-	struct pin_values v = {.from = "-10m", .until = "end", .max_size = PINS_BYTES};
+	struct pin_values v = {.from = PIN_FROM, .until = "end", .max_size = PINS_BYTES};
 
 	return command_run(self, argc, argv, &v, pin);
 }
@@ -245,6 +262,7 @@ const struct command cmd_pin = {
 	.exits =
 		{
 			[EXIT_USAGE] = "a usage error, or the tape has no event between the two positions",
+			[EXIT_LOSS] = "pinned, but a position lies outside the tape",
 		},
 	.run = pin_run,
 };

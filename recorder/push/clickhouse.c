@@ -262,6 +262,19 @@ static char *insert_url(const struct clickhouse *c, const char *table, const cha
 	return text;
 }
 
+/* An INSERT that was done has nothing to say; a page for people comes from something that stands in between. */
+static int check_silence(const struct clickhouse *c, const struct web_answer *a, struct err *err)
+{
+	struct slice said = buf_slice(&a->body), first = slice_cut(&said, '\n');
+	int len = first.len < MAX_SAID_BYTES ? (int)first.len : MAX_SAID_BYTES;
+
+	if (!a->body.len)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		"'%s' answered an INSERT with 200 and a text, which ClickHouse does not: %.*s", c->url, len,
+		first.ptr);
+}
+
 int clickhouse_insert(
 	struct clickhouse *c, const char *table, struct slice rows, const char *token, struct err *err)
 {
@@ -278,8 +291,10 @@ int clickhouse_insert(
 	rc = codec_pack(rows, ROWS_LEVEL, &packed, err);
 	r.body.memory = buf_slice(&packed);
 	rc = rc ? rc : call(c, &r, &a, err);
-	if (!rc)
+	if (!rc) {
+		rc = check_silence(c, &a, err);
 		web_answer_release(&a);
+	}
 	buf_release(&packed);
 	free(url);
 	return rc;

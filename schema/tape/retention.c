@@ -65,6 +65,11 @@ static bool is_elsewhere(const struct retention *limits, const struct segment_fi
 	return !limits->may_go || limits->may_go(limits->context, file->number);
 }
 
+static bool is_held(const struct retention *limits, const struct segment_file *file)
+{
+	return limits->hold_ns && look_at(file->path).sealed_ns >= limits->hold_ns;
+}
+
 static int remove_files(const struct retention *limits, const struct segment_file *list, size_t count,
 	struct retention_removed *removed, struct err *err)
 {
@@ -88,7 +93,7 @@ static bool group_is_too_much(const struct retention *limits, const char *tape_p
 	if (disk_is_short(limits, tape_path))
 		return true;
 	for (size_t i = 0; i < group; i++) {
-		if (!is_elsewhere(limits, &list[i]))
+		if (!is_elsewhere(limits, &list[i]) || is_held(limits, &list[i]))
 			return false;
 	}
 	return is_too_much(limits, total, time_sub(now_ns, look_at(list[group - 1].path).sealed_ns));

@@ -455,13 +455,16 @@ static void prune_book(const struct tape_writer *w)
 static int apply_retention(struct tape_writer *w, struct err *err)
 {
 	const struct clock *clock = w->options.clock;
+	struct retention limits = w->options.retention;
 	struct retention_removed removed;
 	int rc;
 
 	if (!retention_is_due(w))
 		return 0;
 	w->retained_ns = clock_mono_ns(clock);
-	rc = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
+	limits.max_bytes -= writer_room_for_next(w);
+	limits.hold_ns = w->hold_ns;
+	rc = retention_apply(w->path, &limits, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;
 	w->removed.bytes += removed.bytes;
 	w->group.holds_up |= removed.held_up;
@@ -548,6 +551,11 @@ void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
 			      (w->db ? segment_is_full(w) || w->wal_pages >= CHECKPOINT_PAGES
 				     : w->segment && has_pending(w)),
 	};
+}
+
+void tape_writer_hold(struct tape_writer *w, int64_t time_ns)
+{
+	w->hold_ns = time_ns;
 }
 
 void tape_writer_trim(struct tape_writer *w)

@@ -125,6 +125,9 @@ struct tape_writer_work {
 };
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
 
+/* Retention removes nothing that was sealed at that time or later (wall clock), unless the disk is short. 0: anything. */
+void tape_writer_hold(struct tape_writer *w, int64_t time_ns);
+
 /* Frees memory of earlier extents that this one has not filled yet. Filling it then costs time again. */
 void tape_writer_trim(struct tape_writer *w);
 

@@ -43,7 +43,7 @@ class Pin(TapeTest):
         self.assertEqual(len(self.pins()), 2)
 
     def test_a_stretch_from_before_the_tape_is_called_after_its_beginning(self):
-        self.pin("--from", "-10h")
+        self.assertIn("before the beginning of the tape", self.pin("--from", "-10h", code=3).stderr)
         self.assertEqual(self.pins(), ["2023-11-14T22-13-20Z.ktape"])
 
     def test_a_stretch_without_an_event_is_refused_and_leaves_no_file(self):

@@ -231,6 +231,18 @@ class Credentials(Access):
         wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
         self.assertEqual((names[0], names[-1]), ("client", "server"))
 
+    def test_an_authority_that_is_replaced_in_its_file_is_believed_by_the_next_connection(self):
+        self.certificates()
+        config = self.write("config", kubeconfig(self.serve_tls(), cluster="certificate-authority: ca.crt"))
+        self.go("--kubeconfig", config).ready(1)
+        self.pods.watching()
+        self.certificates()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path("server.crt"), self.path("server.key"))
+        self.api.tls = context
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+
     def test_client_certificates_as_data(self):
         self.certificates()
         user = f"{{client-certificate-data: {self.data('client.crt')}, client-key-data: {self.data('client.key')}}}"

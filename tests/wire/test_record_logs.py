@@ -82,7 +82,7 @@ class Logs(RecordTest):
         self.show(status(restarts=1, last=dead("cri://1"), identity="cri://2"))
         recording.wait_events(2)
         self.assertEqual(recording.stop(), 0)
-        self.assertEqual(self.asked, [{"container": "app", "tailLines": "101", "limitBytes": "1048576", "timestamps": "true"}])
+        self.assertEqual(self.asked, [{"container": "app", "tailLines": "101", "timestamps": "true"}])
         self.assertEqual([(r["namespace"], r["pod"], r["container"], r["restart"], r["line"], r["text"], r["truncated"], r["reason"])
                           for r in rows], [("shop", "web", "app", 0, 1, "starting", 0, None), ("shop", "web", "app", 0, 2, "panic: <no> config", 0, None)])
         self.assertRegex(rows[1]["time"], r"\.001\d+Z$")
@@ -106,6 +106,38 @@ class Logs(RecordTest):
         self.assertEqual([r["text"] for r in self.wait_logs(1)], ["I died"])
         self.assertEqual(recording.stop(), 0)
         self.assertEqual([q.get("previous") for q in self.asked], [None, "true"])
+
+    def test_an_answer_of_a_later_life_that_has_ended_too_is_not_taken_for_it_either(self):
+        recording = self.start()
+        died = int(time.time()) - 9
+        self.answers = [lines(["I am new"], died + 6), lines(["I died later"], died + 3)]
+        self.show(status(state=dead("cri://1", at=died), identity="cri://1"))
+        row = self.wait_logs(1)[0]
+        self.assertEqual((row["text"], row["reason"]), (None, "the container had begun and ended once more before it was fetched"))
+        self.assertEqual(recording.stop(), 0)
+
+    def test_of_more_than_a_megabyte_the_end_is_kept(self):
+        recording = self.start()
+        self.answers = [lines([f"{i} " + "x" * 15000 for i in range(101)])]
+        self.show(status(state=dead("cri://1"), identity="cri://1"))
+        wait_for(self.logs, "the log")
+        rows = self.logs("substr(text, 1, 4) AS text, truncated")
+        self.assertEqual(rows[-1], {"text": "100 ", "truncated": 0})
+        self.assertEqual((rows[0]["truncated"], len(rows)), (1, 4))
+        self.assertEqual(recording.stop(), 0)
+
+    def test_whole_lines_of_an_answer_that_breaks_off_are_kept(self):
+        def broken(x):
+            body = lines(["first", "second"])
+            x.raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 999\r\n\r\n" + body + body[:9])
+            x.cut()
+
+        recording = self.start()
+        self.answers = [broken]
+        self.show(status(state=dead("cri://1"), identity="cri://1"))
+        wait_for(self.logs, "the log")
+        self.assertEqual(self.logs("text, truncated"), [{"text": "first", "truncated": 0}, {"text": "second", "truncated": 1}])
+        self.assertEqual(recording.stop(), 0)
 
     def test_what_cannot_be_fetched_is_a_row_with_the_reason(self):
         recording = self.start()

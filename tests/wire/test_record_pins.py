@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 import unittest
@@ -80,6 +81,31 @@ class Pins(RecordTest):
                          {"TAPE": self.tape, "PIN": pin, "WHEN": CRASHES, "TYPE": "ADDED", "RESOURCE": "pods", "NAMESPACE": "shop",
                           "NAME": "bad", "SEQ": "1"})
         self.assertEqual(recording.stop(), 0)
+
+    def test_each_expression_has_a_time_of_its_own_in_which_it_is_answered_once(self):
+        told = os.path.join(self.folder, "told")
+        recording = self.record_pins("--pin-when", "name = 'other'", "--pin-after", "1h", "--pin-every", "1h",
+                                     "--pin-hook", f"echo $KUBETAPE_NAME $KUBETAPE_PIN >>{told}")
+        heard = lambda: os.path.exists(told) and open(told, encoding="utf-8").read().splitlines()
+        self.crash("bad-0")
+        wait_for(heard, "the hook")
+        self.crash("bad-1")
+        self.pods.put("other")
+        wait_for(lambda: len(heard()) == 2, "the other hook")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual([line.split() for line in heard()], [[name, self.pins()[0]] for name in ("bad-0", "other")])
+
+    def test_what_a_pin_waits_for_is_not_removed(self):
+        recording = self.record_pins("--pin-after", "1h", "--max-age", "1ms")
+        sealed = lambda: sorted(name for name in os.listdir(self.tape) if name.startswith("seg-"))
+        self.crash("bad")
+        for i in range(4):
+            self.pods.put(f"later-{i}")
+            recording.wait_events(1, f"name = 'later-{i}'")
+            recording.process.send_signal(signal.SIGUSR1)
+            wait_for(lambda: len(sealed()) == i + 1, "the next segment")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(query(self.pins()[0], "SELECT name FROM events ORDER BY seq LIMIT 1"), [{"name": "bad"}])
 
     def test_a_hook_that_fails_is_told_and_the_recording_goes_on(self):
         recording = self.record_pins("--pin-after", "0s", "--pin-hook", "exit 7")
