@@ -67,7 +67,7 @@ static void serve_object(struct api_call *call, struct collection *c)
 
 	if (rc == 0)
 		rc = api_choose_view(call, c, &view, &st);
-	if (rc == 0 && write_hides(call, c))
+	if (rc == 0 && write_hides(call, c, call->path.name))
 		rc = status_not_found(&st, call->path.group, call->path.resource, call->path.name);
 	if (rc)
 		api_fail(call, &st);

@@ -23,14 +23,14 @@ static bool is_recorded(const struct write *w)
 	return w->c->resource.id < w->call->api->world->recorded_count;
 }
 
-bool write_hides(const struct api_call *call, const struct collection *c)
+bool write_hides(const struct api_call *call, const struct collection *c, struct slice name)
 {
 	const struct tape_resource *r = &c->resource;
 	struct slice agent = http_header_find(call->request, "User-Agent");
 	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
 
 	if (!builtin_is_lease(group, resource) || agent.len == 0 ||
-		live_set_find(&c->written, call->path.namespace, call->path.name) ||
+		live_set_find(&c->written, call->path.namespace, name) ||
 		write_rules_find(call->api->rules, group, resource, (struct slice){NULL, 0}, VERB_UPDATE,
 			true) != WRITE_OVERLAY)
 		return false;

@@ -22,6 +22,6 @@ bool write_serve_scale(struct api_call *call, struct collection *c);
 /* Whether a recorded object is kept from this client: a lease that no program has written yet. To find the
  * recorded holder's lease renewed for ever, nobody would ever become leader. People with kubectl or curl see
  * it. */
-bool write_hides(const struct api_call *call, const struct collection *c);
+bool write_hides(const struct api_call *call, const struct collection *c, struct slice name);
 
 #endif

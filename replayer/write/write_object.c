@@ -190,7 +190,7 @@ static int read_version(void *context)
 	w->old_seq = write_find(w, r->name);
 	free(w->part);
 	w->part = part_of(w, w->old_seq);
-	if (!w->old_seq || (!r->even_hidden && write_hides(w->call, w->c)))
+	if (!w->old_seq || (!r->even_hidden && write_hides(w->call, w->c, r->name)))
 		return 0;
 	rc = world_object(w->call->api->world, w->old_seq, &object, &r->err);
 	return rc ? rc : buf_append(&r->json, object.ptr, object.len, &r->err);

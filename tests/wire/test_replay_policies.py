@@ -66,6 +66,7 @@ class Policies(Writes):
             "spec": {"holderIdentity": "me"}}
         status, made = self.send("POST", LEASES_PATH, lease)
         self.assertEqual(status, 201)
+        self.error(self.send("POST", LEASES_PATH, lease), 409, "AlreadyExists")
         for _ in range(3):
             status, made = self.send("PUT", LEASES_PATH + "/lock", {**made, "spec": {"holderIdentity": "me", "n": _}})
             self.assertEqual(status, 200)
