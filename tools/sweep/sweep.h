@@ -113,7 +113,7 @@ struct sweep_position {
 	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */
 	size_t alike;         /* places of this sort that the tape has */
 	size_t turn;          /* of them, which this is, from 0 */
-	bool reached;         /* the program was sent that event in the run without gaps */
+	bool reached, leads;  /* the program was sent that event without gaps; the first of its pattern */
 };
 
 /* A place in what the program does, and not an event that it misses. */

@@ -141,6 +141,8 @@ static const char told_sql[] =
 	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
 	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
 	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
+	"   WHEN json_valid(body) AND json_type(body) = 'array' THEN (SELECT json_group_array(json(o.value))"
+	"    FROM json_each(body) AS o WHERE coalesce(json_extract(o.value, '$.op'), '') <> 'test')"
 	"   ELSE body END AS content FROM beside AS p"
 	"  WHERE is_there OR (coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
 	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay'))))"
@@ -184,7 +186,7 @@ static const char facts_sql[] =
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'probe_exit_code'),"
 	" (SELECT min(time_ns)" STRIKES "),"
 	" EXISTS (SELECT 1 FROM writes AS w WHERE w.policy = 'absorb' AND " IS_READ
-	"  AND w.status = 201 AND coalesce(w.subresource, '') = '')"
+	"  AND (w.status = 201 OR " IS_CHANGE ") AND coalesce(w.subresource, '') = '')"
 	"  OR EXISTS (SELECT 1 FROM writes AS w WHERE w.policy = 'absorb' AND " IS_READ
 	" AND w.subresource = 'status' AND " IS_CHANGE
 	"   GROUP BY apigroup, resource, namespace, name HAVING count(*) > 1),"

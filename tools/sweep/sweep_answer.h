@@ -31,7 +31,7 @@ struct sweep_answer {
 	uint64_t at_seq;    /* the tape's event at its last request ... */
 	uint64_t last_seq;  /* ... and the tape's last event */
 	uint64_t absorbed;  /* writes that were not kept */
-	bool reads_back; /* it asks for objects of a resource of which it has created some, or written a status twice */
+	bool reads_back; /* it asks for objects of a resource of which it has created or changed some, or written a status twice */
 	int64_t changed;              /* different objects that it changed */
 	uint64_t hits;                /* what the first fault has struck */
 	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */

@@ -40,7 +40,8 @@ struct sweep {
 	int64_t start_ns;  /* the longest that the program took to start */
 	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
-	size_t ended;      /* runs with faults */
+	size_t ended;      /* runs with faults ... */
+	int64_t ran_ns;    /* ... and how long these took together */
 	int64_t opened_ns; /* monotonic: the sweep began */
 	int64_t begun_ns;  /* ... and trying */
 	bool quick;        /* a short time of quiet gives the same result without faults */
@@ -51,6 +52,7 @@ struct sweep {
 	int64_t wanted_settle_ns; /* a quiet of that length must be known before more is tried; 0: none */
 	bool wanted_laid_over;
 	bool keeps_all;   /* the command waits for what it writes */
+	bool plain_fails; /* otherwise it comes to nothing that could be compared */
 	bool begins_anew; /* the result without faults was another one */
 };
 
@@ -84,6 +86,17 @@ int sweep_run_full(
 
 /* Whether the first run came to an end, and its probe to an answer. ERR_FAILED, ERR_USAGE. */
 int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
+/* The first run of its kind ended by the time limit: ERR_FAILED. */
+int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err);
+/* Of what programs write something is only answered, and the user has not asked for that. */
+bool sweep_absorbs(const struct sweep *s);
+/* From now on all runs keep it; "as" why is told. What came to nothing may do better so. */
+void sweep_keep_all(struct sweep *s, const char *why);
+/* Whether it has shown that something stays in the program's way which a cluster's garbage collector removes. */
+bool sweep_learn_to_collect(struct sweep *s, const struct sweep_answer *answer);
+void sweep_say_unsteady(struct sweep *s, const struct buf *differences);
+/* Neither with its writes nor without: ERR_FAILED if it comes to no end. */
+int sweep_say_nothing_compares(struct sweep *s, const struct buf *differences, struct err *err) MUST_CHECK;
 /* ": in its last 10 s, 312 times 'update pods shop/web-0'", of a run that came to no end; "" if it asked for
  * nothing. The caller frees. */
 char *sweep_tell_busy(const struct sweep *s, const struct sweep_slot *slot);

@@ -70,16 +70,17 @@ static void tell_of_early_end(const struct sweep *s)
 			(long long)a->exit_code, s->runs.folder);
 }
 
-static int no_end(const struct sweep *s, struct err *err)
+int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err)
 {
-	char *busy = sweep_tell_busy(s, &(struct sweep_slot){.number = 1});
+	char *busy = sweep_tell_busy(s, &(struct sweep_slot){.number = 1, .laid_over = laid_over});
+	const struct sweep_answer *answer = laid_over ? &s->laid_over.answer : &s->plain.answer;
 	int rc = err_set(err, ERR_FAILED,
-		"without any gap the command comes to no end within %lld s%s; %s; see '%s/without-1.log'",
+		"without any gap the command comes to no end within %lld s%s; %s; see '%s/%s-1.log'",
 		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy,
-		s->plain.answer.watches
+		answer->watches
 			? "it goes on asking, or needs a longer --timeout (or a shorter tape: --until)"
 			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
-		s->runs.folder);
+		s->runs.folder, laid_over ? "overlay" : "without");
 
 	free(busy);
 	return rc;
@@ -90,7 +91,49 @@ int sweep_check_first(const struct sweep *s, struct err *err)
 	tell_of_early_end(s);
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);
-	return no_end(s, err);
+	return sweep_no_end(s, false, err);
+}
+
+bool sweep_absorbs(const struct sweep *s)
+{
+	return s->plain.answer.absorbed && !s->v->tried.writes.count;
+}
+
+bool sweep_learn_to_collect(struct sweep *s, const struct sweep_answer *answer)
+{
+	struct sweep_options *options = &s->runs.options;
+
+	if (s->stopped || options->gc || !answer->orphans)
+		return false;
+	fprintf(stderr,
+		"kubetape sweep: what it writes outlives owners that the tape deletes (%s, %llu in all): it is collected, as in a "
+		"cluster (--gc)\n",
+		answer->orphan, (unsigned long long)answer->orphans);
+	options->gc = true;
+	return true;
+}
+
+void sweep_say_unsteady(struct sweep *s, const struct buf *differences)
+{
+	s->unsteady = true;
+	fprintf(stderr,
+		"kubetape sweep: the command is not deterministic: of two runs without gaps, the second %.*s",
+		(int)differences->len, differences->ptr);
+}
+
+void sweep_keep_all(struct sweep *s, const char *why)
+{
+	fprintf(stderr, "kubetape sweep: all runs keep what the command writes (--write overlay), as %s\n",
+		why);
+	s->keeps_all = s->plain_fails = true;
+}
+
+int sweep_say_nothing_compares(struct sweep *s, const struct buf *differences, struct err *err)
+{
+	if (s->laid_over.answer.end == SWEEP_TIMEOUT)
+		return sweep_no_end(s, true, err);
+	sweep_say_unsteady(s, differences);
+	return 0;
 }
 
 char *sweep_tell_why_not(const struct sweep *s, const struct buf *differences)

@@ -323,21 +323,6 @@ static void forget_answer(struct sweep *s, bool laid_over)
 	s->paced = (struct sweep_slot){0};
 }
 
-/* Whether it has shown that something stays in the program's way which a cluster's garbage collector removes. */
-static bool learn_to_collect(struct sweep *s, const struct sweep_answer *answer)
-{
-	struct sweep_options *options = &s->runs.options;
-
-	if (s->stopped || options->gc || !answer->orphans)
-		return false;
-	fprintf(stderr,
-		"kubetape sweep: what it writes outlives owners that the tape deletes (%s, %llu in all): it is collected, as in a "
-		"cluster (--gc)\n",
-		answer->orphan, (unsigned long long)answer->orphans);
-	options->gc = true;
-	return true;
-}
-
 /* Once more if it has shown how all runs are to be. */
 static int run_first(struct sweep *s, struct err *err)
 {
@@ -346,7 +331,7 @@ static int run_first(struct sweep *s, struct err *err)
 	do {
 		forget_answer(s, false);
 		rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
-	} while (rc == 0 && learn_to_collect(s, &s->plain.answer));
+	} while (rc == 0 && sweep_learn_to_collect(s, &s->plain.answer));
 	return rc;
 }
 
@@ -355,6 +340,11 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 {
 	int rc = run_first(s, err);
 
+	if (rc == 0 && !s->stopped && s->plain.answer.end == SWEEP_TIMEOUT && s->plain.answer.watches &&
+		sweep_absorbs(s)) {
+		sweep_keep_all(s, "it comes to no end if it does not find what it wrote");
+		return 0;
+	}
 	if (rc == 0 && !s->stopped)
 		rc = sweep_check_first(s, err);
 	if (!s->runs.pace_ns)
@@ -393,7 +383,7 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
  * run just because it does not see what it wrote before. */
 static bool needs_all(const struct sweep *s)
 {
-	bool absorbs = s->plain.answer.absorbed && !s->v->tried.writes.count;
+	bool absorbs = sweep_absorbs(s);
 	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
 
 	return (absorbs && reads_back) || s->runs.options.recorded.released.count ||
@@ -407,11 +397,11 @@ static int find_plain(struct sweep *s, struct err *err)
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = find_answer(s, &differences, err);
-	if (rc > 0) {
-		s->unsteady = true;
-		fprintf(stderr,
-			"kubetape sweep: the command is not deterministic: of two runs without gaps, the second %.*s",
-			(int)differences.len, differences.ptr);
+	if (rc > 0 && sweep_absorbs(s)) {
+		sweep_keep_all(s, "two runs differ in which it does not find what it wrote");
+		rc = 0;
+	} else if (rc > 0) {
+		sweep_say_unsteady(s, &differences);
 		rc = 0;
 	}
 	if (rc == 0 && !s->stopped && !s->unsteady && !needs_all(s))
@@ -439,7 +429,7 @@ static int run_laid_over(struct sweep *s, struct err *err)
 		rc = run_without(s, &first, NULL, err);
 		if (rc == 0 && !s->stopped && known)
 			rc = learn_of_tape(s, &s->laid_over.answer, err);
-		collects = rc == 0 && learn_to_collect(s, &s->laid_over.answer);
+		collects = rc == 0 && sweep_learn_to_collect(s, &s->laid_over.answer);
 	} while (rc == 0 && !s->stopped &&
 		 (collects || sweep_recorded_count(&s->runs.options.recorded) > known));
 	return rc;
@@ -482,7 +472,7 @@ static bool needs_writes(const struct sweep *s)
 {
 	bool asked = (s->patterns & OF_WRITES) || s->search.kinds[SWEEP_DOWNTIME];
 
-	return asked && s->plain.answer.absorbed && !s->v->tried.writes.count;
+	return asked && sweep_absorbs(s);
 }
 
 /* No run is laid over the tape. */
@@ -514,7 +504,9 @@ static int find_overlay(struct sweep *s, struct err *err)
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	rc = find_laid_over(s, &differences, err);
 	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
-	if (rc >= 0 && !s->stopped && !s->laid_over.known)
+	if (rc >= 0 && !s->stopped && !s->laid_over.known && s->plain_fails)
+		rc = sweep_say_nothing_compares(s, &differences, err);
+	else if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s, &differences);
 	s->all_laid_over = s->laid_over.known && all;
 	if (rc >= 0 && all && !s->stopped && !s->unsteady) {

@@ -64,6 +64,7 @@ static void begin_anew(struct sweep *s)
 	sweep_positions_release(&s->positions);
 	sweep_forget_answers(s);
 	s->ended = 0;
+	s->ran_ns = 0;
 	s->patient_ns[0] = s->patient_ns[1] = 0;
 	s->begins_anew = true;
 }

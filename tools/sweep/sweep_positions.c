@@ -395,12 +395,14 @@ static size_t late_turns(const struct sweep_position *p)
 	return p->late_writes / LATE_WRITES_A_TURN;
 }
 
-/* The first of each sort come before the second of any, one resource before several, and what is rare on the
+/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, and what is rare on the
  * tape before what is not. */
 static int by_telling(const void *left, const void *right)
 {
 	const struct sweep_position *a = left, *b = right;
 
+	if (a->leads != b->leads)
+		return a->leads ? -1 : 1;
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
 	if (!a->others != !b->others)
@@ -420,6 +422,22 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 	return at == end - 1 ? 1 : at - first + 1;
 }
 
+/* Of what lasts the whole tape none leads: its run takes long. Returns how many there are. */
+static size_t choose_leaders(struct sweep_positions *p)
+{
+	unsigned led = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct sweep_position *item = &p->items[i];
+
+		item->leads = !(led >> item->pattern & 1) && item->kind != SWEEP_ALWAYS && item->turn == 0;
+		led |= (unsigned)item->leads << item->pattern;
+		count += item->leads;
+	}
+	return count;
+}
+
 /* Places of one sort are alike, but those of different resources are not; those of changes know it themselves. */
 void sweep_positions_order(struct sweep_positions *p)
 {
@@ -436,6 +454,8 @@ void sweep_positions_order(struct sweep_positions *p)
 		}
 	}
 	if (p->count)
+		qsort(p->items, p->count, sizeof(*p->items), by_telling);
+	if (choose_leaders(p))
 		qsort(p->items, p->count, sizeof(*p->items), by_telling);
 }
 

@@ -13,16 +13,17 @@
 
 #define APART_MAX "50" /* events: what lies further apart is no gap, and would take long to find */
 
-/* The last ones first: what comes later may heal what was done. */
+/* An event, and the first one after it that names its object, for each resource. The last ones first: what comes later may heal
+ * what was done. */
 static const char references_sql[] =
 	"WITH e AS MATERIALIZED (SELECT seq, resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
 	"  coalesce(namespace, '') AS namespace, name, CAST(object AS TEXT) AS object FROM events"
 	"  WHERE seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') AND type IN ('ADDED', 'MODIFIED')"
 	"  AND resource NOT IN ('leases', 'events'))"
-	" SELECT a.seq, b.seq FROM e AS b JOIN e AS a ON a.seq BETWEEN b.seq - " APART_MAX
+	" SELECT a.seq, min(b.seq) AS named FROM e AS b JOIN e AS a ON a.seq BETWEEN b.seq - " APART_MAX
 	" AND b.seq - 1 AND a.of <> b.of"
 	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES("b.object",
-		"a") " OR instr(b.object, '\"' || a.name || '\"')) ORDER BY b.seq DESC, a.seq DESC";
+		"a") " OR instr(b.object, '\"' || a.name || '\"')) GROUP BY a.seq, b.of ORDER BY named DESC, a.seq DESC";
 
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)

@@ -34,7 +34,8 @@ struct sweep_try {
 	bool only_here;    /* what differs is nothing that `replay --golden` compares */
 	bool strays;       /* it went wrong in one way, and then in another, or not: once more it is tried */
 	bool has_panicked; /* in one of its runs */
-	bool is_put_back;  /* until more is known without faults */
+	bool has_begun;
+	bool is_put_back; /* until more is known without faults */
 	unsigned further_runs,
 		further_wrong; /* of sweep_repeat.c: how many, and in how many it went wrong so */
 };

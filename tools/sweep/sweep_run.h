@@ -43,6 +43,7 @@ struct sweep_slot {
 	bool laid_over;     /* with --write overlay */
 	bool quick;         /* with a short --settle */
 	bool paced;         /* in lock-step, so that each write is the answer to one event */
+	int64_t begun_ns;   /* monotonic; 0: nobody asks */
 	int64_t settle_ns;  /* of a run without a gap, in place of --settle; 0: --settle */
 	struct sweep_alarm {
 		char *line;       /* owned: the invariant that does not hold; NULL: all do */

@@ -167,23 +167,22 @@ void sweep_make_tries(struct sweep *s)
  * The first ones are made in any case. */
 static bool has_time(const struct sweep *s)
 {
-	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
-	int64_t run_ns = s->ended ? took_ns / (int64_t)s->ended * (int64_t)s->jobs : 0;
+	int64_t run_ns = s->ended ? s->ran_ns / (int64_t)s->ended : 0;
 	bool will_repeat = sweep_count_verdicts(s, SWEEP_WRONG);
 
-	return !s->ended || sweep_budget_allows(s, will_repeat ? 2 * run_ns : run_ns);
+	return !s->ended || sweep_budget_allows(s, will_repeat ? 3 * run_ns : run_ns);
 }
 
 /* The first try that has not begun, or that was put back: that one is made even if the budget is spent. */
-static struct sweep_try *next_try(struct sweep *s, size_t *at)
+static struct sweep_try *next_try(struct sweep *s)
 {
 	bool is_in_time = has_time(s);
 
-	while (*at < s->try_count && !s->wanted_settle_ns) {
-		struct sweep_try *try = &s->tries[(*at)++];
+	for (size_t i = 0; i < s->try_count && !s->wanted_settle_ns; i++) {
+		struct sweep_try *try = &s->tries[i];
+		bool may_begin = is_in_time && !try->has_begun && sweep_shard_has(&s->shard, try);
 
-		if (try->verdict == SWEEP_UNTRIED && sweep_shard_has(&s->shard, try) &&
-			(is_in_time || try->is_put_back))
+		if (try->verdict == SWEEP_UNTRIED && (may_begin || try->is_put_back))
 			return try;
 	}
 	return NULL;
@@ -451,6 +450,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	int rc = sweep_try_read(s, at, &answer, err);
 
 	s->ended++;
+	s->ran_ns += clock_mono_ns(&clock_system) - slot->begun_ns;
 	if (rc)
 		return rc;
 	differences = find_differences(s, slot, &answer, &only_here);
@@ -515,7 +515,9 @@ static int begin_try(
 		.stage = stage,
 		.laid_over = try->position->laid_over,
 		.quick = stage == SWEEP_FIRST && s->quick && try->position->pattern != SWEEP_SLOW,
-		.paced = is_paced(s, try, stage)};
+		.paced = is_paced(s, try, stage),
+		.begun_ns = clock_mono_ns(&clock_system)};
+	try->has_begun = true;
 	rc = write_faults(s, try, slot, err);
 	return rc ? rc : sweep_run_start(&s->runs, at, err);
 }
@@ -536,10 +538,10 @@ static int run_untried(struct sweep *s, struct err *err)
 	bool shown = isatty(STDERR_FILENO);
 	enum sweep_stage stage;
 	struct sweep_try *try;
-	size_t next = 0, running = 0;
+	size_t running = 0;
 	int rc = 0;
 
-	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
+	while (rc == 0 && running < s->jobs && (try = next_try(s)))
 		rc = begin_try(s, running++, try, first_stage(try), err);
 	while (rc == 0 && running) {
 		int at;
@@ -553,7 +555,7 @@ static int run_untried(struct sweep *s, struct err *err)
 		rc = sweep_tries_judge(s, (size_t)at, &stage, err);
 		if (rc)
 			break;
-		try = stage == SWEEP_OVER ? next_try(s, &next) : s->runs.slot[at].of;
+		try = stage == SWEEP_OVER ? next_try(s) : s->runs.slot[at].of;
 		if (try)
 			rc = begin_try(
 				s, (size_t)at, try, stage == SWEEP_OVER ? first_stage(try) : stage, err);
