@@ -420,6 +420,11 @@ int aws_keys_get(struct aws *a, bool renew, const struct aws_keys **ret, struct 
 		rc = sources[i](a, err);
 	if (rc < 0)
 		return rc;
+	if (!rc && a->profile.unsupported)
+		return err_set(err, ERR_DENIED,
+			"no credentials for the store: profile '%s' has '%s', which is not supported here; put the keys that the AWS "
+			"tools get by it into the environment",
+			a->profile.name, a->profile.unsupported);
 	if (!rc)
 		return err_set(err, ERR_DENIED,
 			"no credentials for the store: none in the environment (AWS_ACCESS_KEY_ID, "

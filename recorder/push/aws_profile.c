@@ -20,6 +20,10 @@ static const struct setting {
 	{"web_identity_token_file", offsetof(struct aws_profile, token_file)},
 };
 
+/* Ways to credentials that are not followed. */
+static const char *const unsupported[] = {
+	"source_profile", "credential_source", "credential_process", "sso_session", "sso_start_url"};
+
 static struct slice trim(struct slice s)
 {
 	while (s.len && strchr(" \t\r", *s.ptr))
@@ -49,6 +53,10 @@ static void take_setting(struct slice line, struct aws_profile *p)
 
 		if (slice_is(name, settings[i].name) && !*field)
 			*field = slice_dup(trim(rest));
+	}
+	for (size_t i = 0; rest.ptr && i < COUNT_OF(unsupported); i++) {
+		if (slice_is(name, unsupported[i]))
+			p->unsupported = unsupported[i];
 	}
 }
 

@@ -12,6 +12,7 @@ struct aws_profile {
 	char *name;
 	bool found; /* a file has a section of it */
 	char *key_id, *secret, *token, *region, *endpoint, *role, *token_file;
+	const char *unsupported; /* a setting that leads to credentials, and is not followed; NULL: none */
 };
 
 /* The profile of that name, else that of AWS_PROFILE, else `default`. What the file of credentials says counts before

@@ -126,12 +126,19 @@ static int list_sealed(struct push *p, struct segment_file **ret, size_t *ret_co
 
 /* ---- beginning ---- */
 
+/* No store lists keys with these as it took them. */
+#define CONTROL_CHARACTERS                                                                                   \
+	"\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
+
 static int check_cluster(const char *name, struct err *err)
 {
-	if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+	bool has_control = name[strcspn(name, CONTROL_CHARACTERS)];
+
+	if (*name && !has_control && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
 		return 0;
 	return err_set(err, ERR_USAGE,
-		"bad name of a cluster '%s': expected one without '/' that is not '.' or '..'", name);
+		"bad name of a cluster '%s': expected one without '/' and control characters that is not '.' or '..'",
+		name);
 }
 
 static struct stock stock_of(const struct push *p)

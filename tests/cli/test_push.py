@@ -432,6 +432,10 @@ class Trouble(PushTest):
         env = {k: v for k, v in self.env().items() if not k.startswith(("AWS_ACCESS", "AWS_SECRET"))}
         done = self.run_tape("push", self.tape, "s3://tapes/prod", env=env)
         self.assert_fails(done, 1, "no credentials for the store")
+        with open(os.path.join(self.dir, "config"), "w", encoding="utf-8") as f:
+            f.write("[profile role]\nrole_arn = arn:aws:iam::1:role/r\nsource_profile = default\n")
+        done = self.run_tape("push", self.tape, "s3://tapes/prod", env={**env, "AWS_PROFILE": "role", "AWS_CONFIG_FILE": os.path.join(self.dir, "config")})
+        self.assert_fails(done, 1, "profile 'role' has 'source_profile', which is not supported here")
 
     def test_bad_words_are_usage_errors(self):
         self.refused("'/somewhere' is no place to push to, expected s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE", url="/somewhere", code=2)
@@ -439,7 +443,8 @@ class Trouble(PushTest):
             self.refused(f"'{address}' is no address of a store, expected https://HOST[:PORT]", "--endpoint", address, code=2)
         self.refused("names no bucket", url="s3:///x", code=2)
         self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
-        self.refused("bad name of a cluster '..': expected one without '/' that is not '.' or '..'", "--cluster", "..", code=2)
+        self.refused("bad name of a cluster '..': expected one without '/' and control characters that is not '.' or '..'", "--cluster", "..", code=2)
+        self.refused("bad name of a cluster 'a\\tb': expected one without '/' and control", "--cluster", "a\tb", code=2)
 
 
     def test_what_cannot_be_the_name_of_a_bucket_is_a_usage_error(self):
