@@ -42,6 +42,27 @@ time.sleep(600)
 """
 
 
+# Marks each pod, and goes on when it finds the mark.
+INSISTING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+PODS = "/api/v1/namespaces/default/pods/"
+cluster = Cluster()
+def mark(pod):
+    meta = pod["metadata"]
+    found = None
+    while found != meta["uid"]:
+        cluster.ask("PATCH", PODS + meta["name"] + "?fieldManager=marks&force=true", {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": meta["name"], "annotations": {"marked": meta["uid"]}}})
+        status, now = cluster.ask("GET", PODS + meta["name"])
+        found = now["metadata"].get("annotations", {}).get("marked") if status == 200 else meta["uid"]
+        time.sleep(0.05)
+Informer(cluster, "/api/v1/pods", mark, lambda *_: None, lambda *_: None).start()
+time.sleep(600)
+"""
+
+
 class Arriving(test_sweep.Story):
     """And then there are more, of which one comes first by name."""
 
@@ -91,6 +112,15 @@ class SweepChanceTest(unittest.TestCase):
                 done = subprocess.run(arguments, capture_output=True, text=True, timeout=test_sweep.DEADLINE_S)
                 self.assertEqual((done.returncode, [gap["verdict"] for gap in json.loads(done.stdout)["gaps"]]), (0, ["fine"]), done.stdout)
                 self.assertRegex(done.stderr, remedy)
+
+    def test_what_comes_to_an_end_only_where_it_finds_its_writes_is_swept_with_them(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        sweep = self.begin("--settle", "500ms", "--timeout", "6s", "--lockstep", "50ms", "--patterns", "unobserved", "--max", "1",
+            command=[sys.executable, "-c", INSISTING, os.path.dirname(BLIND)])
+        output, errors = sweep.communicate(timeout=test_sweep.DEADLINE_S)
+        self.assertEqual(sweep.returncode, 0, output + errors)
+        self.assertIn("all runs keep what the command writes (--write overlay), as it comes to no end if", errors)
+        self.assertEqual(json.loads(output)["fine"], 1)
 
     def test_a_panic_that_comes_again_only_the_third_time_is_a_finding(self):
         marker = os.path.join(self.folder, "lists")

@@ -150,6 +150,15 @@ bool sweep_share_cause(const char *differences, const char *others)
 	return share;
 }
 
+bool sweep_knows_cause(const struct sweep_try *tries, size_t count, const char *differences)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (tries[i].verdict == SWEEP_WRONG && sweep_share_cause(tries[i].differences, differences))
+			return true;
+	}
+	return false;
+}
+
 /* Conditions are written for people. */
 static bool tells_condition(const struct sweep_try *t)
 {

@@ -335,17 +335,20 @@ static int run_first(struct sweep *s, struct err *err)
 	return rc;
 }
 
+/* Though it may have one where its writes are kept. */
+static bool has_no_end(const struct sweep *s)
+{
+	return s->plain.answer.end == SWEEP_TIMEOUT && sweep_absorbs(s);
+}
+
 /* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
 static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
 {
 	int rc = run_first(s, err);
 
-	if (rc == 0 && !s->stopped && s->plain.answer.end == SWEEP_TIMEOUT && s->plain.answer.watches &&
-		sweep_absorbs(s)) {
+	if (rc == 0 && !s->stopped && has_no_end(s))
 		sweep_keep_all(s, "it comes to no end if it does not find what it wrote");
-		return 0;
-	}
-	if (rc == 0 && !s->stopped)
+	else if (rc == 0 && !s->stopped)
 		rc = sweep_check_first(s, err);
 	if (!s->runs.pace_ns)
 		sweep_choose_pace(s);
@@ -353,7 +356,8 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
 	}
-	return rc == 0 && !s->stopped ? run_again(s, false, ret_why, differences, err) : rc;
+	return rc == 0 && !s->stopped && !s->plain_fails ? run_again(s, false, ret_why, differences, err)
+							 : rc;
 }
 
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */

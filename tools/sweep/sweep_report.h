@@ -96,6 +96,8 @@ void sweep_causes_release(struct sweep_causes *c);
 bool sweep_is_cause(const struct sweep_try *t, const char *key);
 /* Whether two runs went wrong in at least one same way; a sentence a line. */
 bool sweep_share_cause(const char *differences, const char *others);
+/* Whether one of the findings has gone wrong so. Once the budget is spent, nothing more of that cause is confirmed. */
+bool sweep_knows_cause(const struct sweep_try *tries, size_t count, const char *differences);
 
 /* As a shell reads it; the caller frees. */
 char *sweep_word(const char *text);

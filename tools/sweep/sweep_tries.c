@@ -445,7 +445,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	struct sweep_try *try = slot->of;
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer answer;
-	bool only_here, is_other;
+	bool only_here, is_other, is_enough;
 	char *differences;
 	int rc = sweep_try_read(s, at, &answer, err);
 
@@ -457,6 +457,10 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	try->has_panicked |= differences && sweep_oracle_is_alarm(differences);
 	is_other = differences && try->differences && !sweep_share_cause(try->differences, differences);
 	*ret_next = judge_run(s, ground, slot, differences, is_other, &answer);
+	is_enough = *ret_next == SWEEP_AGAIN && slot->stage == SWEEP_FIRST && !sweep_budget_allows(s, 0) &&
+		    sweep_knows_cause(s->tries, s->try_count, differences);
+	if (is_enough)
+		*ret_next = SWEEP_OVER;
 	if (*ret_next == SWEEP_AGAIN)
 		choose_settle(s, ground, try, &answer);
 	if (asks_at_intervals(try, &answer))
@@ -465,11 +469,11 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		try->is_put_back = true;
 		*ret_next = SWEEP_OVER;
 	}
-	if (differences && slot->stage != SWEEP_CONTROL)
+	if (differences && slot->stage != SWEEP_CONTROL && !is_enough)
 		keep_run(s, slot, differences, is_other, only_here);
 	else
 		sweep_run_remove(&s->runs, slot);
-	if (sweep_verdict_is_harmless(try->verdict))
+	if (sweep_verdict_is_harmless(try->verdict) || is_enough)
 		forget_try(s, try);
 	if (try->verdict == SWEEP_MADE_AGAIN)
 		try->differences = tell_made_again(&answer);
