@@ -165,17 +165,16 @@ static int check_stretch(const struct pin_values *v, const struct tape_position 
 		v->until);
 }
 
-/* Returns EXIT_LOSS, or EXIT_OK. That a tape is younger than what is pinned unasked is no loss. */
-static int tell_what_lacks(struct tape *t, const struct pin_values *v, const struct tape_position *from,
-	const struct tape_position *until, struct err *err)
+/* Returns EXIT_LOSS, or EXIT_OK. That a tape is younger than what is pinned unasked is no loss, nor that a recording has not
+ * come as far as was asked for. */
+static int tell_what_lacks(
+	struct tape *t, const struct pin_values *v, const struct tape_position *from, struct err *err)
 {
 	struct certainty certainty;
 	int rc = certainty_open(&certainty, "pin", t, err);
 
 	if (!rc && strcmp(v->from, PIN_FROM) != 0)
 		certainty_of_position(&certainty, from, v->from);
-	if (!rc)
-		certainty_of_position(&certainty, until, v->until);
 	certainty_end(&certainty);
 	certainty_close(&certainty);
 	return rc ? rc : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
@@ -215,7 +214,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 			(uintmax_t)result.events, plural(result.events));
 	}
 	free(path);
-	return rc ? rc : tell_what_lacks(t, v, &from, &until, err);
+	return rc ? rc : tell_what_lacks(t, v, &from, err);
 }
 
 static int pin(void *values, const struct operands *operands, struct err *err)
@@ -262,7 +261,7 @@ const struct command cmd_pin = {
 	.exits =
 		{
 			[EXIT_USAGE] = "a usage error, or the tape has no event between the two positions",
-			[EXIT_LOSS] = "pinned, but a position lies outside the tape",
+			[EXIT_LOSS] = "pinned, but the tape begins later than --from",
 		},
 	.run = pin_run,
 };
