@@ -153,6 +153,7 @@ static int report_all(
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
+	const struct sweep_ground *ground = sweep_ground_of(s, s->plain_fails && s->laid_over.known);
 	char shard[48];
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
@@ -165,12 +166,12 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.verdict = sweep_line_verdict(s, false),
 		.verdict_laid_over = sweep_line_verdict(s, true),
 		.child = s->runs.options.child,
-		.without = &s->plain.answer,
+		.without = &ground->answer,
 		.positions = &s->positions,
 		.left_out = s->left_out,
 		.why_left_out = s->why_left_out,
 		.gc = s->runs.options.gc,
-		.measure = &s->plain.measure,
+		.measure = &ground->measure,
 		.ignored = &s->v->tried.ignored,
 		.found = s->found,
 		.tries = s->tries,

@@ -120,7 +120,8 @@ class SweepChanceTest(unittest.TestCase):
         output, errors = sweep.communicate(timeout=test_sweep.DEADLINE_S)
         self.assertEqual(sweep.returncode, 0, output + errors)
         self.assertIn("all runs keep what the command writes (--write overlay), as it comes to no end if", errors)
-        self.assertEqual(json.loads(output)["fine"], 1)
+        report = json.loads(output)
+        self.assertEqual((report["fine"], report["without"]["ended_by"]), (1, "quiet"))
 
     def test_a_panic_that_comes_again_only_the_third_time_is_a_finding(self):
         marker = os.path.join(self.folder, "lists")

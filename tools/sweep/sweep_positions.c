@@ -395,8 +395,8 @@ static size_t late_turns(const struct sweep_position *p)
 	return p->late_writes / LATE_WRITES_A_TURN;
 }
 
-/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, and what is rare on the
- * tape before what is not. */
+/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, and
+ * what is rare on the tape before what is not. */
 static int by_telling(const void *left, const void *right)
 {
 	const struct sweep_position *a = left, *b = right;
