@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define DOCUMENTS_LEVEL 19
 
@@ -308,6 +309,15 @@ static int repack_make(struct repacker *r, const char *to, struct tape_repack_re
 	return new_tape_end(&made, rc, err);
 }
 
+/* Segments that became one file may take less than they did. */
+static void count_file(const char *path, struct tape_repack_result *ret)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		ret->new_disk_bytes = (uint64_t)st.st_size;
+}
+
 int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,
 	struct tape_repack_result *ret, struct err *err)
 {
@@ -321,6 +331,8 @@ int tape_repack(const char *from, const char *to, const struct tape_repack_optio
 	rc = tape_info(r.tape, &r.info, err);
 	if (!rc)
 		rc = repack_make(&r, to, ret, err);
+	if (!rc)
+		count_file(to, ret);
 	tape_close(r.tape);
 	return rc;
 }

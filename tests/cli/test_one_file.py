@@ -64,6 +64,10 @@ class OneFile(TapeTest):
                 os.remove(self.file)
         self.assertEqual(self.left(), ["x.tape"])
 
+    def test_the_size_that_is_told_is_that_of_the_file(self):
+        done = self.ok("repack", "tests/tapes/golden/rotated.tape", "-o", self.file, "--json")
+        self.assertEqual(json.loads(done)["new_disk_bytes"], os.path.getsize(self.file))
+
     def test_what_is_written_as_it_comes_is_a_folder(self):
         done = self.run_tape("record", "pods", "-o", self.file, "--server", "http://127.0.0.1:1")
         self.assert_fails(done, 2, "what is written as it comes is a folder")
