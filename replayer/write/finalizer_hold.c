@@ -30,21 +30,12 @@ bool finalizer_is_in(struct slice object, const char *name)
 
 /* ---- before an event ---- */
 
-static bool has_member(struct slice object, const char *path)
-{
-	struct slice found;
-
-	return json_get(object, path, &found, NULL) > 0;
-}
-
 /* Whether the event takes one away from the object as it is shown, or the object itself. */
 static bool takes_one_away(const struct api *api, struct slice shown, const struct change *c)
 {
 	bool is_end = c->type == EVENT_DELETED || !change_is_of(c, shown);
-	bool is_ending = is_end || has_member(shown, "metadata.deletionTimestamp") ||
-			 has_member(c->object, "metadata.deletionTimestamp");
 
-	for (size_t i = 0; is_ending && i < api->held_finalizer_count; i++) {
+	for (size_t i = 0; i < api->held_finalizer_count; i++) {
 		const char *name = api->held_finalizers[i];
 
 		if (finalizer_is_in(shown, name) && (is_end || !finalizer_is_in(c->object, name)))

@@ -189,12 +189,6 @@ static bool replace_followed(struct write *w, cJSON *said)
 
 /* ---- all of it ---- */
 
-static bool wants_it_gone(const struct write *w, const struct change *c, bool same, const cJSON *said)
-{
-	return c->type == EVENT_DELETED || !same || write_is_asked_to_end(w->old) ||
-	       write_is_asked_to_end(said);
-}
-
 /* Whether what has the name is left to programs. */
 static bool keeps_name(const struct write *w, const struct change *c)
 {
@@ -207,8 +201,7 @@ static bool keeps_name(const struct write *w, const struct change *c)
 /* Returns whether the event is hidden for now. */
 static bool follow_change(struct write *w, const struct change *c, bool same, cJSON *said)
 {
-	if (wants_it_gone(w, c, same, said))
-		finalizer_hold_keep(w);
+	finalizer_hold_keep(w);
 	if (c->type != EVENT_DELETED && !same)
 		return keeps_name(w, c) || replace_followed(w, said);
 	if (c->type != EVENT_DELETED && w->old)

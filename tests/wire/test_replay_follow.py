@@ -367,12 +367,21 @@ class HeldFinalizers(Following):
         found = self.get(MAP)[1]
         self.assertEqual((found["metadata"]["finalizers"], found["data"]), (["x/y"], {"k": "program"}))
 
-    def test_what_goes_on_without_being_deleted_loses_it_as_on_the_tape(self):
-        self.hold((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202)), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
+    def test_what_lives_on_keeps_it_until_the_program_takes_it_away(self):
+        self.hold((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202, data={"k": "2"})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
         self.step()
+        found = self.get(MAP)[1]
+        self.assertEqual((found["metadata"]["finalizers"], found["data"]), (["x/y"], {"k": "2"}))
+        self.patch(MAP, {"metadata": {"finalizers": None}})
         self.assertNotIn("finalizers", self.get(MAP)[1]["metadata"])
         self.step()
         self.error(self.get(MAP), 404, "NotFound")
+
+    def test_what_lives_on_and_is_deleted_then_waits_as_well(self):
+        self.hold((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202)), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 203)))
+        self.step(2)
+        meta = self.get(MAP)[1]["metadata"]
+        self.assertEqual((meta["finalizers"], "deletionTimestamp" in meta), (["x/y"], True))
 
     def test_it_stays_held_when_the_replay_goes_back(self):
         self.hold((CONFIGMAPS, "DELETED", self.ending(202, "x/y")))

@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the tape showed of an object that was to be deleted, and what the program made of it. */
+/* Finalizers that the program takes away, and the tape as well, or the object with them. */
 static const char taken_sql[] =
 	"WITH w AS (SELECT seq, apigroup, resource, coalesce(namespace, '') AS namespace, name, object,"
 	"  json_extract(object, '$.metadata.uid') AS uid FROM writes WHERE verb IN ('update', 'patch')"
-	"  AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND json_valid(object)"
-	"  AND json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL),"
-	" shown AS (SELECT w.object, (SELECT e.object FROM events AS e WHERE e.apigroup = w.apigroup"
+	"  AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND json_valid(object)),"
+	" shown AS (SELECT w.*, (SELECT e.object FROM events AS e WHERE e.apigroup = w.apigroup"
 	"   AND e.resource = w.resource AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.uid = w.uid"
-	"   AND e.seq <= w.seq AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) AS before FROM w"
-	"  WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
-	"   AND coalesce(e.namespace, '') = w.namespace AND e.name = w.name AND e.uid = w.uid AND e.type = 'DELETED'))"
-	" SELECT DISTINCT f.value FROM shown, json_each(before, '$.metadata.finalizers') AS f WHERE f.value NOT IN"
-	"  (SELECT value FROM json_each(shown.object, '$.metadata.finalizers')) ORDER BY 1";
+	"   AND e.seq <= w.seq AND e.type <> 'DELETED' ORDER BY e.seq DESC LIMIT 1) AS before FROM w)"
+	" SELECT DISTINCT f.value FROM shown AS s, json_each(before, '$.metadata.finalizers') AS f WHERE f.value NOT IN"
+	"  (SELECT value FROM json_each(s.object, '$.metadata.finalizers')) AND EXISTS (SELECT 1 FROM events AS e"
+	"   WHERE e.apigroup = s.apigroup AND e.resource = s.resource AND coalesce(e.namespace, '') = s.namespace AND e.name = s.name"
+	"   AND e.uid = s.uid AND (e.type = 'DELETED' OR (e.seq > s.seq AND f.value NOT IN"
+	"    (SELECT value FROM json_each(e.object, '$.metadata.finalizers'))))) ORDER BY 1";
 
 /* Finalizers of what is left though the tape deletes it: the program has added them, or the tape would have taken them away. */
 static const char released_sql[] =
