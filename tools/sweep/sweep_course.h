@@ -37,7 +37,6 @@ struct sweep {
 	struct sweep_positions positions;
 	struct sweep_try *tries;
 	size_t try_count, found, jobs;
-	int64_t start_ns;  /* the longest that the program took to start */
 	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
 	size_t ended;      /* runs with faults ... */

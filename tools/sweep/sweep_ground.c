@@ -75,8 +75,8 @@ static void learn_causes(struct sweep_ground *ground, const struct sweep_answer 
 /* Side by side, programs start more slowly. */
 static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
 {
-	if (answer->start_ns > s->start_ns)
-		s->start_ns = answer->start_ns;
+	if (answer->start_ns > s->runs.start_ns)
+		s->runs.start_ns = answer->start_ns;
 }
 
 static bool is_wanted(const char *choice)

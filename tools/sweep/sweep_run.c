@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STARTS        4  /* for a program that starts again, as long as the slowest one without faults */
 #define ARGUMENTS_MAX 40 /* but --write, those of finalizers and the command's */
 #define FOLDERS_MAX   10000
 
@@ -227,6 +228,14 @@ int64_t sweep_slot_lockstep(const struct sweep_runs *s, const struct sweep_slot 
 	return s->options.lockstep_ns ? s->options.lockstep_ns : slot->paced ? s->pace_ns : 0;
 }
 
+/* A program that is killed starts twice, which may take long where others run beside it. */
+static bool starts_again(const struct sweep_slot *slot)
+{
+	enum sweep_pattern pattern = slot->of ? slot->of->position->pattern : SWEEP_PATTERNS;
+
+	return pattern == SWEEP_RESTART || pattern == SWEEP_STALE;
+}
+
 /* Lock-step waits for each write that comes late, and a program that is to be quiet for longer ends later: neither is a
  * sign of one that hangs. */
 static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slot, int64_t lockstep_ns)
@@ -234,8 +243,10 @@ static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slo
 	uint64_t late = lockstep_ns && slot->of ? slot->of->position->late_writes : 0;
 
 	int64_t settle_ns = slot->quick ? s->options.settle_ns : sweep_slot_settle(s, slot);
+	int64_t start_ns = starts_again(slot) ? STARTS * s->start_ns : 0;
 
-	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS + settle_ns - s->options.settle_ns;
+	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS + start_ns + settle_ns -
+	       s->options.settle_ns;
 }
 
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)

@@ -45,7 +45,7 @@ static void set_lengths(struct sweep *s)
 {
 	for (size_t i = 0; i < s->positions.count; i++) {
 		if (s->positions.items[i].pattern == SWEEP_STALE)
-			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->start_ns;
+			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->runs.start_ns;
 	}
 }
 
