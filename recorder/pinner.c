@@ -25,6 +25,7 @@ struct pinner {
 	enum pinner_state state;
 	uv_timer_t after;
 	uv_process_t copy;
+	bool is_over; /* the tape is closed */
 	bool gave_up;
 	struct pin_hook *hook; /* NULL: nobody hears of it */
 	int64_t *next_mono_ns; /* of each expression: it is not asked before */
@@ -59,11 +60,9 @@ static void choose_name(struct pinner *p, int64_t time_ns)
 /* Nothing is held for a pin any more. */
 static void become_idle(struct pinner *p)
 {
-	struct tape_writer *tape = flusher_tape(p->x->flusher);
-
 	p->state = PINNER_IDLE;
-	if (tape)
-		tape_writer_hold(tape, 0);
+	if (!p->is_over)
+		tape_writer_hold(flusher_tape(p->x->flusher), 0);
 }
 
 static void on_copy_closed(uv_handle_t *handle)
@@ -237,9 +236,12 @@ static void on_finish_limit(uv_timer_t *timer)
 	p->gave_up = true;
 }
 
-void pinner_finish(struct pinner *p)
+void pinner_finish(struct pinner *p, bool is_tape_there)
 {
 	if (!p)
+		return;
+	p->is_over = true;
+	if (!is_tape_there)
 		return;
 	pin_hook_finish(p->hook);
 	if (p->state == PINNER_IDLE)

@@ -34,8 +34,8 @@ void pinner_event(
 	struct pinner *p, const struct tape_resource *resource, const struct event *e, struct slice object);
 
 /* After the recording is over and the tape closed: makes a pending copy, and returns when that is done, or
- * after a minute. Enters the loop. */
-void pinner_finish(struct pinner *p);
+ * after a minute. Enters the loop. If the tape is no longer there, nothing is copied. */
+void pinner_finish(struct pinner *p, bool is_tape_there);
 
 /* After the loop was closed. */
 void pinner_free(struct pinner *p);

@@ -399,8 +399,7 @@ static int shut_down(struct recorder *r, struct err *err)
 	discovery_free(r->discovery);
 	openapi_free(r->openapi);
 	http_free(r->x.http);
-	if (!r->misplaced)
-		pinner_finish(r->x.pinner);
+	pinner_finish(r->x.pinner, !r->misplaced);
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
