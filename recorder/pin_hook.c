@@ -19,7 +19,9 @@
 struct pin_hook {
 	const struct recorder_context *x;
 	const char *hook;
-	bool runs;
+	bool runs, is_over;
+	struct news *first, **last; /* what is to be told when the one that runs has ended */
+	size_t waiting;
 	/* A command. */
 	uv_process_t process;
 	uv_timer_t limit;
@@ -32,7 +34,8 @@ struct pin_hook {
 
 /* ---- what is told ---- */
 
-#define FACTS 10
+#define FACTS       10
+#define WAITING_MAX 16
 
 struct fact {
 	const char *variable, *member; /* for a command, in JSON */
@@ -61,19 +64,43 @@ static void make_facts(const struct pin_facts *f, struct fact facts[FACTS])
 	memcpy(facts, made, sizeof(made));
 }
 
-static void free_facts(struct fact facts[FACTS])
+/* That waits for its turn. */
+struct news {
+	struct fact facts[FACTS];
+	struct news *next;
+};
+
+static void news_free(struct news *n)
 {
 	for (size_t i = 0; i < FACTS; i++)
-		free(facts[i].value);
+		free(n->facts[i].value);
+	free(n);
+}
+
+static struct news *take_first(struct pin_hook *h)
+{
+	struct news *n = h->first;
+
+	h->first = n->next;
+	h->waiting--;
+	if (!h->first)
+		h->last = &h->first;
+	return n;
+}
+
+static void start_next(struct pin_hook *h);
+
+static void on_over(struct pin_hook *h)
+{
+	h->runs = false;
+	start_next(h);
 }
 
 /* ---- a command ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct pin_hook *h = handle->data;
-
-	h->runs = false;
+	on_over(handle->data);
 }
 
 static void on_ended(uv_process_t *process, int64_t status, int signal_number)
@@ -218,7 +245,7 @@ static void on_posted(uv_work_t *work, int status)
 		log_warn("the hook at '%.*s' was not told: %s", shown_length(h->hook), h->hook,
 			h->trouble.text);
 	buf_release(&h->body);
-	h->runs = false;
+	on_over(h);
 }
 
 static void start_request(struct pin_hook *h, const struct fact facts[FACTS])
@@ -243,34 +270,55 @@ struct pin_hook *pin_hook_new(const struct recorder_context *x, const char *hook
 
 	h->x = x;
 	h->hook = hook;
+	h->last = &h->first;
 	uv_timer_init(x->loop, &h->limit);
 	h->limit.data = h;
 	return h;
 }
 
+static void start_next(struct pin_hook *h)
+{
+	while (!h->runs && !h->is_over && h->first) {
+		struct news *n = take_first(h);
+
+		h->runs = true;
+		if (is_url(h->hook))
+			start_request(h, n->facts);
+		else
+			start_command(h, n->facts);
+		news_free(n);
+	}
+}
+
 void pin_hook_run(struct pin_hook *h, const struct pin_facts *f)
 {
-	struct fact facts[FACTS];
+	struct news *n;
 
 	if (!h)
 		return;
-	if (h->runs) {
-		log_warn("the hook was not told of event %llu: it was still at work on one before",
-			(unsigned long long)f->event->seq);
+	if (h->waiting == WAITING_MAX) {
+		log_warn("the hook was not told of event %llu: %d others wait for one that is still at work",
+			(unsigned long long)f->event->seq, WAITING_MAX);
 		return;
 	}
-	h->runs = true;
-	make_facts(f, facts);
-	if (is_url(h->hook))
-		start_request(h, facts);
-	else
-		start_command(h, facts);
-	free_facts(facts);
+	n = xcalloc(1, sizeof(*n));
+	make_facts(f, n->facts);
+	*h->last = n;
+	h->last = &n->next;
+	h->waiting++;
+	start_next(h);
 }
 
-void pin_hook_finish(struct pin_hook *h)
+void pin_hook_finish(struct pin_hook *h, bool waits)
 {
-	if (!h || !h->runs || !is_url(h->hook))
+	if (!h)
+		return;
+	h->is_over = true;
+	if (h->waiting)
+		log_warn(
+			"the recording ended before the hook was told of %zu events that waited for one that is still at work",
+			h->waiting);
+	if (!waits || !h->runs || !is_url(h->hook))
 		return;
 	atomic_store(&h->give_up_ns, clock_mono_ns(&clock_system) + FINISH_LIMIT_NS);
 	while (h->runs)
@@ -279,5 +327,7 @@ void pin_hook_finish(struct pin_hook *h)
 
 void pin_hook_free(struct pin_hook *h)
 {
+	while (h && h->first)
+		news_free(take_first(h));
 	free(h);
 }

@@ -20,11 +20,11 @@ struct pin_facts {
 	const struct event *event;
 };
 
-/* While it still runs nothing but a line of the log. NULL is fine, here and below. */
+/* While it still runs, this waits for its turn; where too many wait, it is a line of the log. NULL is fine, here and below. */
 void pin_hook_run(struct pin_hook *h, const struct pin_facts *facts);
 
-/* At the end of the recording: gives a running request some more seconds. Enters the loop. */
-void pin_hook_finish(struct pin_hook *h);
+/* At the end of the recording: nothing more is told. `waits`: gives a running request some more seconds, entering the loop. */
+void pin_hook_finish(struct pin_hook *h, bool waits);
 
 /* After the loop was closed. */
 void pin_hook_free(struct pin_hook *h);

@@ -241,10 +241,8 @@ void pinner_finish(struct pinner *p, bool is_tape_there)
 	if (!p)
 		return;
 	p->is_over = true;
-	if (!is_tape_there)
-		return;
-	pin_hook_finish(p->hook);
-	if (p->state == PINNER_IDLE)
+	pin_hook_finish(p->hook, is_tape_there);
+	if (!is_tape_there || p->state == PINNER_IDLE)
 		return;
 	if (p->state == PINNER_WAITING) {
 		uv_timer_stop(&p->after);

@@ -83,14 +83,17 @@ class Pins(RecordTest):
         self.assertEqual(recording.stop(), 0)
 
     def test_each_expression_has_a_time_of_its_own_in_which_it_is_answered_once(self):
-        told = os.path.join(self.folder, "told")
+        told, done = (os.path.join(self.folder, name) for name in ("told", "done"))
         recording = self.record_pins("--pin-when", "name = 'other'", "--pin-after", "1h", "--pin-every", "1h",
-                                     "--pin-hook", f"echo $KUBETAPE_NAME $KUBETAPE_PIN >>{told}")
+                                     "--pin-hook", f"echo $KUBETAPE_NAME $KUBETAPE_PIN >>{told}; until test -e {done}; do sleep 0.05; done")
         heard = lambda: os.path.exists(told) and open(told, encoding="utf-8").read().splitlines()
         self.crash("bad-0")
         wait_for(heard, "the hook")
         self.crash("bad-1")
         self.pods.put("other")
+        wait_for(lambda: ": name = 'other'" in recording.stderr, "the other event")
+        self.assertEqual(len(heard()), 1)  # it waits until the first has ended
+        open(done, "w", encoding="utf-8").close()
         wait_for(lambda: len(heard()) == 2, "the other hook")
         self.assertEqual(recording.stop(), 0)
         self.assertEqual([line.split() for line in heard()], [[name, self.pins()[0]] for name in ("bad-0", "other")])
