@@ -33,9 +33,11 @@ struct last_word {
 	char *target;
 	struct http_request *request; /* NULL while it waits */
 	struct buf body;
-	uint64_t fetched;  /* bytes */
-	bool is_shortened; /* the body is the end of what came */
-	int64_t first_ns;  /* of the first line that came; 0: not known */
+	struct fetched {
+		uint64_t bytes;
+		bool is_shortened; /* the body is the end of what came */
+		int64_t first_ns;  /* of the first line that came; 0: not known */
+	} fetched;
 };
 
 struct last_words {
@@ -144,7 +146,7 @@ static struct slice choose_lines(const struct last_word *w, bool *ret_cut)
 	const char *end = all.ptr + all.len, *at = end, *from = end;
 	unsigned lines = 0;
 
-	*ret_cut = w->is_shortened;
+	*ret_cut = w->fetched.is_shortened;
 	while (at > all.ptr) {
 		const char *feed = memrchr(all.ptr, '\n', (size_t)(at - all.ptr) - 1);
 
@@ -210,8 +212,8 @@ static void note_first_line(struct last_word *w)
 	struct slice rest = buf_slice(&w->body), time, text;
 	int64_t time_ns;
 
-	if (!w->is_shortened && pod_log_line(&rest, &time, &text) && timestamp_parse(time, &time_ns))
-		w->first_ns = time_ns;
+	if (!w->fetched.is_shortened && pod_log_line(&rest, &time, &text) && timestamp_parse(time, &time_ns))
+		w->fetched.first_ns = time_ns;
 }
 
 /* Leaves the second half. */
@@ -220,7 +222,7 @@ static void shorten(struct last_word *w)
 	size_t half = w->body.len / 2;
 
 	note_first_line(w);
-	w->is_shortened = true;
+	w->fetched.is_shortened = true;
 	memmove(w->body.ptr, w->body.ptr + half, w->body.len - half);
 	w->body.len -= half;
 }
@@ -231,8 +233,8 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 	int rc = 0;
 
 	(void)time_ns;
-	w->fetched += bytes.len;
-	if (w->fetched > MAX_FETCHED_BYTES)
+	w->fetched.bytes += bytes.len;
+	if (w->fetched.bytes > MAX_FETCHED_BYTES)
 		return ERR_TOO_LARGE;
 	while (bytes.len && !rc) {
 		size_t room = w->body.max - w->body.len, len = bytes.len < room ? bytes.len : room;
@@ -250,7 +252,7 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 static bool is_of_later(struct last_word *w)
 {
 	note_first_line(w);
-	return w->finished_ns && w->first_ns >= w->finished_ns + NS_PER_S;
+	return w->finished_ns && w->fetched.first_ns >= w->finished_ns + NS_PER_S;
 }
 
 static void fetch(struct last_word *w);
@@ -268,9 +270,7 @@ static void fetch_again(struct last_word *w)
 {
 	set_target(w);
 	buf_clear(&w->body);
-	w->fetched = 0;
-	w->is_shortened = false;
-	w->first_ns = 0;
+	w->fetched = (struct fetched){0};
 	fetch(w);
 }
 

@@ -414,7 +414,7 @@ static void prolong(void *context)
 		fault_act_prolong(r->faults.act);
 }
 
-/* Of faults that wait until clients are quiet; 0: there is none. */
+/* The shortest quiet that a fault waits for; 0: no fault does. */
 static int64_t pause_of_faults(const struct replayer *r)
 {
 	return r->faults.act ? faults_quiet_ns(fault_act_faults(r->faults.act)) : 0;

@@ -165,8 +165,7 @@ static int check_stretch(const struct pin_values *v, const struct tape_position 
 		v->until);
 }
 
-/* Returns EXIT_LOSS, or EXIT_OK. That a tape is younger than what is pinned unasked is no loss, nor that a recording has not
- * come as far as was asked for. */
+/* Returns EXIT_LOSS, or EXIT_OK. It is no loss if the tape is younger than the default of --from, or ends before --until. */
 static int tell_what_lacks(
 	struct tape *t, const struct pin_values *v, const struct tape_position *from, struct err *err)
 {

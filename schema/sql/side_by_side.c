@@ -24,7 +24,7 @@ static int open_one(sqlite3 *db, const struct sql_tape *tape, size_t number, str
 	return rc;
 }
 
-/* *ret_number, from 1, is the first tape that can be asked. If there is none, the error is the problem of the first one. */
+/* *ret_number, from 1, is the first tape that can be asked. If none can, the error is the problem of the first. */
 static int open_each(sqlite3 *db, struct sql_tape *tapes, size_t count, size_t *ret_number, struct err *err)
 {
 	*ret_number = 0;

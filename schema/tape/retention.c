@@ -120,9 +120,18 @@ static int remove_groups(const char *tape_path, const struct retention *limits, 
 	return rc;
 }
 
+/* What comes next may take more than a segment is meant to, as an extent is packed as a whole; and its log as much again. */
+static uint64_t room_for_next(const struct retention *limits, const struct segment_file *newest)
+{
+	uint64_t half = limits->max_bytes / 2, next = 2 * look_at(newest->path).bytes;
+
+	return next < half ? next : half;
+}
+
 int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
 	struct retention_removed *ret, struct err *err)
 {
+	struct retention own = *limits;
 	struct segment_file *list;
 	size_t count;
 	int rc = segment_list(tape_path, &list, &count, err);
@@ -130,7 +139,9 @@ int retention_apply(const char *tape_path, const struct retention *limits, int64
 	*ret = (struct retention_removed){0};
 	if (rc)
 		return rc;
-	rc = remove_groups(tape_path, limits, now_ns, list, count, ret, err);
+	if (limits->leaves_room && count)
+		own.max_bytes -= room_for_next(limits, &list[removable(list, count)]);
+	rc = remove_groups(tape_path, &own, now_ns, list, count, ret, err);
 	segment_list_free(list, count);
 	return rc;
 }

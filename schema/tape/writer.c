@@ -462,7 +462,7 @@ static int apply_retention(struct tape_writer *w, struct err *err)
 	if (!retention_is_due(w))
 		return 0;
 	w->retained_ns = clock_mono_ns(clock);
-	limits.max_bytes -= writer_room_for_next(w);
+	limits.leaves_room = true;
 	limits.hold_ns = w->hold_ns;
 	rc = retention_apply(w->path, &limits, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;

@@ -41,14 +41,6 @@ bool writer_group_is_over(const struct tape_writer *w)
 	       retention_wants_another(w);
 }
 
-/* About twice what the last one took, which may be more than segment_bytes, as an extent is packed as a whole. */
-uint64_t writer_room_for_next(const struct tape_writer *w)
-{
-	uint64_t half = w->options.retention.max_bytes / 2, next = 2 * w->newest_disk_bytes;
-
-	return next < half ? next : half;
-}
-
 void writer_group_begin(struct tape_writer *w, int64_t now_ns)
 {
 	struct segment_group *g = &w->group;

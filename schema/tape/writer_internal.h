@@ -69,7 +69,7 @@ struct tape_writer {
 
 	uint64_t last_seq, durable_seq;
 	uint64_t sealed_raw_bytes; /* of all extents of events */
-	uint64_t sealed_disk_bytes, sealed_segments, newest_disk_bytes;
+	uint64_t sealed_disk_bytes, sealed_segments;
 	struct segment_group group;
 	struct retention_removed removed;
 	int64_t hold_ns;     /* see tape_writer_hold */
@@ -116,8 +116,6 @@ extern const struct pack_options writer_seal_options;
 
 /* Whether the next segment begins with the whole state, and with that a group. */
 bool writer_group_is_over(const struct tape_writer *w);
-/* What the open segment and its log may take, for which retention leaves room. */
-uint64_t writer_room_for_next(const struct tape_writer *w);
 /* The segment that was just made does. */
 void writer_group_begin(struct tape_writer *w, int64_t now_ns);
 /* Puts the live objects at the end of the last sealed segment into a new one. */

@@ -343,7 +343,6 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 	path = newest_path(w);
 	if (path && stat(path, &st) == 0) {
 		w->sealed_disk_bytes += (uint64_t)st.st_size;
-		w->newest_disk_bytes = (uint64_t)st.st_size;
 		w->group.disk_bytes += (uint64_t)st.st_size;
 	}
 	free(path);
@@ -392,10 +391,8 @@ static int recover_totals(
 	w->sealed_raw_bytes += (uint64_t)raw_bytes;
 	w->last_seq = (uint64_t)last_seq > w->last_seq ? (uint64_t)last_seq : w->last_seq;
 	w->sealed_segments += file->sealed;
-	if (file->sealed && stat(file->path, &st) == 0) {
+	if (file->sealed && stat(file->path, &st) == 0)
 		w->sealed_disk_bytes += (uint64_t)st.st_size;
-		w->newest_disk_bytes = (uint64_t)st.st_size;
-	}
 	if (!w->tape_id)
 		w->tape_id = segment_meta(db, "tape_id");
 	return 0;

@@ -87,7 +87,7 @@ int sweep_run_full(
 int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
 /* The first run of its kind ended by the time limit: ERR_FAILED. */
 int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err);
-/* Of what programs write something is only answered, and the user has not asked for that. */
+/* Whether some writes were only answered, and not kept, without the user asking for that. */
 bool sweep_absorbs(const struct sweep *s);
 /* From now on all runs keep it; "as" why is told. What came to nothing may do better so. */
 void sweep_keep_all(struct sweep *s, const char *why);

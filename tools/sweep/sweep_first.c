@@ -70,19 +70,28 @@ static void tell_of_early_end(const struct sweep *s)
 			(long long)a->exit_code, s->runs.folder);
 }
 
-int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err)
+/* "comes to no end within 120 s: in its last 10 s, ..."; the caller frees. */
+static char *tell_no_end(const struct sweep *s, bool laid_over)
 {
 	char *busy = sweep_tell_busy(s, &(struct sweep_slot){.number = 1, .laid_over = laid_over});
+	char *text = xasprintf(
+		"comes to no end within %lld s%s", (long long)(s->v->tried.timeout_ns / NS_PER_S), busy);
+
+	free(busy);
+	return text;
+}
+
+int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err)
+{
 	const struct sweep_answer *answer = laid_over ? &s->laid_over.answer : &s->plain.answer;
-	int rc = err_set(err, ERR_FAILED,
-		"without any gap the command comes to no end within %lld s%s; %s; see '%s/%s-1.log'",
-		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy,
+	char *text = tell_no_end(s, laid_over);
+	int rc = err_set(err, ERR_FAILED, "without any gap the command %s; %s; see '%s/%s-1.log'", text,
 		answer->watches
 			? "it goes on asking, or needs a longer --timeout (or a shorter tape: --until)"
 			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
 		s->runs.folder, laid_over ? "overlay" : "without");
 
-	free(busy);
+	free(text);
 	return rc;
 }
 
@@ -138,16 +147,14 @@ int sweep_say_nothing_compares(struct sweep *s, const struct buf *differences, s
 
 char *sweep_tell_why_not(const struct sweep *s, const struct buf *differences)
 {
-	const struct sweep_slot first = {.number = 1, .laid_over = true};
 	const char *with = s->v->tried.writes.count ? "--hold-finalizer" : "--write overlay";
-	char *busy, *why;
+	char *text, *why;
 
 	if (s->laid_over.answer.end != SWEEP_TIMEOUT)
 		return xasprintf("with '%s' two runs differ, the second: %.*s (see --ignore)", with,
 			(int)strcspn(differences->ptr, "\n"), differences->ptr);
-	busy = sweep_tell_busy(s, &first);
-	why = xasprintf("with '%s' the command comes to no end within %lld s%s", with,
-		(long long)(s->v->tried.timeout_ns / NS_PER_S), busy);
-	free(busy);
+	text = tell_no_end(s, true);
+	why = xasprintf("with '%s' the command %s", with, text);
+	free(text);
 	return why;
 }

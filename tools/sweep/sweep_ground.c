@@ -394,10 +394,9 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
  * run just because it does not see what it wrote before. */
 static bool needs_all(const struct sweep *s)
 {
-	bool absorbs = sweep_absorbs(s);
 	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
 
-	return (absorbs && reads_back) || s->runs.options.recorded.released.count ||
+	return (sweep_absorbs(s) && reads_back) || s->runs.options.recorded.released.count ||
 	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 

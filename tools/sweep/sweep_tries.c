@@ -173,7 +173,7 @@ static bool has_time(const struct sweep *s)
 	return !s->ended || sweep_budget_allows(s, will_repeat ? 3 * run_ns : run_ns);
 }
 
-/* The first try that has not begun, or that was put back: that one is made even if the budget is spent. */
+/* The first try that has not begun, or that was put back. The budget does not stop one that was put back. */
 static struct sweep_try *next_try(struct sweep *s)
 {
 	bool is_in_time = has_time(s);

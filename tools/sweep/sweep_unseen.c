@@ -1,7 +1,6 @@
 /* sweep_unseen.c: see sweep_unseen.h. */
 #include "tools/sweep/sweep_unseen.h"
 
-#include "schema/base/limits.h"
 #include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
 
@@ -48,7 +47,7 @@ static const char seen_sql[] =
 		     "  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
 		     "   (SELECT time_ns FROM ends))))";
 
-static int on_seen(void *context, const struct sql_value *v, size_t count, struct err *err)
+static int on_truth(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	(void)count;
 	(void)err;
@@ -60,7 +59,7 @@ static int on_seen(void *context, const struct sql_value *v, size_t count, struc
 static int was_seen(
 	struct sql_session *s, uint64_t seq, const char *text, int64_t pace_ns, bool *ret, struct err *err)
 {
-	const struct sql_sink sink = {.row = on_seen, .context = ret};
+	const struct sql_sink sink = {.row = on_truth, .context = ret};
 
 	*ret = true;
 	return sql_session_run_format(s, &sink, err, seen_sql, (unsigned long long)seq, text,
@@ -97,14 +96,14 @@ static const char summed_sql[] = STEPS
 	"  WHERE json_extract(d.value, '$.field') = %Q)"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
 
-/* Whether the write that gave the field its last value changed one of the sums (a line each) as well, and the field had
- * that other value before: what is computed from a sum has not come so far. */
+/* Whether the field may be computed from that sum: the write that gave it its last value changed the sum as well, and before
+ * that it had the value in question. */
 static const char computed_sql[] = STEPS
-	", field AS (SELECT %Q AS name, json_extract(%Q, '$') AS value, char(10) || %Q AS sums),"
+	", field AS (SELECT %Q AS name, json_extract(%Q, '$') AS value, %Q AS sum),"
 	" fields AS (SELECT write, json_extract(d.value, '$.field') AS of FROM steps, json_each(jdiff(before, object)) AS d"
 	"  WHERE before IS NOT NULL),"
 	" given AS (SELECT max(write) AS write FROM fields, field WHERE of = name)"
-	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE instr(sums, char(10) || of || char(10)))"
+	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE of = sum)"
 	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, '$.' || name) IS value)";
 
 /* The fields of one object that differ. */
@@ -112,8 +111,8 @@ struct fields {
 	struct sql_session *run, *exact;
 	const char *key;
 	int64_t pace_ns;
-	struct buf sums; /* those whose cause was not to be seen, a line each */
-	bool seen;       /* the cause of one that is none of these */
+	struct text_list sums; /* whose difference was not to be seen */
+	bool seen;             /* whether the cause of another one was */
 	int rc;
 	struct err *err;
 };
@@ -200,54 +199,47 @@ static bool is_cause_seen(struct fields *f, const struct json_change *d, const c
 	return seen;
 }
 
+/* The object and what the field had without the fault; the caller frees. */
+static char *text_of(const struct fields *f, const struct json_change *d)
+{
+	return xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
+}
+
 static bool look_for_sums(void *context, const struct json_change *d)
 {
 	struct fields *f = context;
-	char *text =
-		xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
+	char *name = slice_dup(d->field), *text = text_of(f, d);
 
 	if (is_sum_unseen(f, d, text))
-		(void)!buf_printf(&f->sums, f->err, "%.*s\n", (int)d->field.len, d->field.ptr);
+		(void)text_list_keep(&f->sums, name);
 	free(text);
+	free(name);
 	return f->rc;
 }
 
-static int on_computed(void *context, const struct sql_value *v, size_t count, struct err *err)
-{
-	(void)count;
-	(void)err;
-	*(bool *)context = v[0].integer;
-	return 0;
-}
-
-/* From a sum, or one itself. */
-static bool is_computed(struct fields *f, const struct json_change *d)
+/* From one of the sums. */
+static bool is_computed(struct fields *f, const char *name, const struct json_change *d)
 {
 	bool computed = false;
-	const struct sql_sink sink = {.row = on_computed, .context = &computed};
-	char *name, *value, *sums;
+	const struct sql_sink sink = {.row = on_truth, .context = &computed};
+	char *value = d->new_value.len ? slice_dup(d->new_value) : NULL;
 
-	if (!f->sums.len)
-		return false;
-	name = slice_dup(d->field);
-	value = d->new_value.len ? slice_dup(d->new_value) : NULL;
-	sums = slice_dup(buf_slice(&f->sums));
-	f->rc = sql_session_run_format(f->exact, &sink, f->err, computed_sql, f->key, name, value, sums);
-	free(sums);
+	for (size_t i = 0; i < f->sums.count && !computed && f->rc == 0; i++)
+		f->rc = sql_session_run_format(
+			f->exact, &sink, f->err, computed_sql, f->key, name, value, f->sums.items[i]);
 	free(value);
-	free(name);
 	return computed;
 }
+
 /* Stops at the first whose cause was to be seen. */
 static bool look_at_field(void *context, const struct json_change *d)
 {
 	struct fields *f = context;
-	char *text =
-		xasprintf("%s %.*s", f->key, (int)d->old_value.len, d->old_value.ptr ? d->old_value.ptr : "");
+	char *name = slice_dup(d->field), *text = text_of(f, d);
 
-	f->seen = is_cause_seen(f, d, text) && f->rc == 0 && !is_sum_unseen(f, d, text) && f->rc == 0 &&
-		  !is_computed(f, d);
+	f->seen = !text_list_has(&f->sums, name) && is_cause_seen(f, d, text) && !is_computed(f, name, d);
 	free(text);
+	free(name);
 	return f->rc || f->seen;
 }
 
@@ -284,10 +276,9 @@ static int are_fields_unseen(const struct unseen *u, const struct sweep_effect *
 		.seen = true,
 		.err = err};
 
-	buf_init(&f.sums, LIMIT_DOCUMENT_BYTES);
 	if (u->exact && !sweep_content_each(&u->ground->measure, sides, look_for_sums, &f))
 		(void)sweep_content_each(&u->ground->measure, sides, look_at_field, &f);
-	buf_release(&f.sums);
+	text_list_release(&f.sums);
 	*ret = f.rc == 0 && !f.seen;
 	return f.rc;
 }
