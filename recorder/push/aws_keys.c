@@ -21,6 +21,7 @@
 struct aws {
 	struct web *web;
 	struct aws_profile profile;
+	bool is_chosen; /* the profile counts before the environment */
 	struct aws_keys keys;
 };
 
@@ -51,6 +52,7 @@ int aws_open(struct web *web, const char *profile, struct aws **ret, struct err 
 	int rc = aws_profile_load(profile, &a->profile, err);
 
 	a->web = web;
+	a->is_chosen = profile != NULL;
 	if (rc) {
 		aws_close(a);
 		return rc;
@@ -111,7 +113,7 @@ static int from_environment(struct aws *a, struct err *err)
 {
 	const char *key_id = variable("AWS_ACCESS_KEY_ID"), *secret = variable("AWS_SECRET_ACCESS_KEY");
 
-	if (!key_id && !secret)
+	if (a->is_chosen || (!key_id && !secret))
 		return 0;
 	if (!key_id || !secret)
 		return err_set(err, ERR_DENIED, "the environment has %s without %s",
@@ -175,6 +177,12 @@ static int take_documented(struct aws *a, struct aws_keys *k, char *expiry, stru
 	return 1;
 }
 
+/* ERR_NETWORK for what may be given later. */
+static int code_of(int status)
+{
+	return status == 429 || status >= 500 ? ERR_NETWORK : ERR_DENIED;
+}
+
 /* As containers and instances are given them. */
 static int take_json(struct aws *a, const struct web_answer *answer, const char *source, struct err *err)
 {
@@ -182,7 +190,8 @@ static int take_json(struct aws *a, const struct web_answer *answer, const char 
 	struct aws_keys k = {.source = source};
 
 	if (answer->status != 200)
-		return err_set(err, ERR_DENIED, "%s gave no keys: status %d", source, answer->status);
+		return err_set(
+			err, code_of(answer->status), "%s gave no keys: status %d", source, answer->status);
 	k.key_id = json_text(json, "$.AccessKeyId");
 	k.secret = json_text(json, "$.SecretAccessKey");
 	k.token = json_text(json, "$.Token");
@@ -235,6 +244,18 @@ static int role_body(const char *role, const char *token_file, struct buf *body,
 	return rc;
 }
 
+/* What the service for tokens says with status 400, and takes later. */
+static bool is_passing(const char *code)
+{
+	static const char *const passing[] = {"Throttling", "ThrottlingException", "IDPCommunicationError"};
+
+	for (size_t i = 0; code && i < COUNT_OF(passing); i++) {
+		if (strcmp(code, passing[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int take_role(struct aws *a, const struct web_answer *answer, struct err *err)
 {
 	struct slice xml = buf_slice(&answer->body);
@@ -249,7 +270,7 @@ static int take_role(struct aws *a, const struct web_answer *answer, struct err 
 		return take_documented(a, &k, xml_text(xml, "Expiration"), err);
 	}
 	code = xml_text(xml, "Code");
-	rc = err_set(err, answer->status >= 500 ? ERR_NETWORK : ERR_DENIED,
+	rc = err_set(err, is_passing(code) ? ERR_NETWORK : code_of(answer->status),
 		"the web identity was not taken for the role: %s (status %d)",
 		code ? code : "no reason given", answer->status);
 	free(code);
@@ -278,8 +299,8 @@ static int from_web_identity(struct aws *a, struct err *err)
 	char *url;
 	int rc;
 
-	file = file ? file : a->profile.token_file;
-	role = role ? role : a->profile.role;
+	file = file && !a->is_chosen ? file : a->profile.token_file;
+	role = role && !a->is_chosen ? role : a->profile.role;
 	if (!file || !role)
 		return 0;
 	url = token_service_url(a);
@@ -342,7 +363,7 @@ static int from_container(struct aws *a, struct err *err)
 
 /* ---- instances: a token first, then the name of the role, then its keys ---- */
 
-/* Appends what the service says; what it says if anything goes wrong is that there is nothing. */
+/* Appends what the service says. ERR_BUSY: it is there, and says nothing now; others: there is none, or nothing. */
 static int ask_metadata(
 	struct aws *a, const char *method, const char *path, const char *header, struct buf *to)
 {
@@ -355,8 +376,39 @@ static int ask_metadata(
 	free(url);
 	if (rc)
 		return rc;
-	rc = answer.status == 200 ? buf_append(to, answer.body.ptr, answer.body.len, NULL) : ERR_DENIED;
+	if (answer.status == 200)
+		rc = buf_append(to, answer.body.ptr, answer.body.len, NULL);
+	else
+		rc = code_of(answer.status) == ERR_NETWORK ? ERR_BUSY : ERR_DENIED;
 	web_answer_release(&answer);
+	return rc;
+}
+
+/* Appends the keys' document. */
+static int ask_for_keys(struct aws *a, struct buf *json)
+{
+	char *header = NULL, *path = NULL;
+	struct buf token, role;
+	int rc;
+
+	buf_init(&token, LIMIT_NAME_BYTES);
+	buf_init(&role, LIMIT_NAME_BYTES);
+	rc = ask_metadata(
+		a, "PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600", &token);
+	if (!rc) {
+		header = xasprintf("X-aws-ec2-metadata-token: %.*s", (int)token.len, token.ptr);
+		rc = ask_metadata(a, "GET", METADATA_PATH, header, &role);
+	}
+	if (!rc) {
+		struct slice rest = buf_slice(&role), name = slice_cut(&rest, '\n');
+
+		path = xasprintf("%s%.*s", METADATA_PATH, (int)name.len, name.ptr);
+		rc = ask_metadata(a, "GET", path, header, json);
+	}
+	free(header);
+	free(path);
+	buf_release(&token);
+	buf_release(&role);
 	return rc;
 }
 
@@ -373,63 +425,90 @@ static int take_instance(struct aws *a, struct slice json, struct err *err)
 static int from_instance(struct aws *a, struct err *err)
 {
 	const char *off = variable("AWS_EC2_METADATA_DISABLED");
-	struct buf token, role, json;
-	char *header = NULL, *path = NULL;
-	int rc = 0;
+	struct buf json;
+	int rc;
 
 	if (off && strcmp(off, "true") == 0)
 		return 0;
-	buf_init(&token, LIMIT_NAME_BYTES);
-	buf_init(&role, LIMIT_NAME_BYTES);
 	buf_init(&json, LIMIT_CONFIG_BYTES);
-	if (!ask_metadata(
-		    a, "PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600", &token)) {
-		header = xasprintf("X-aws-ec2-metadata-token: %.*s", (int)token.len, token.ptr);
-		if (!ask_metadata(a, "GET", METADATA_PATH, header, &role)) {
-			struct slice rest = buf_slice(&role), name = slice_cut(&rest, '\n');
-
-			path = xasprintf("%s%.*s", METADATA_PATH, (int)name.len, name.ptr);
-			if (!ask_metadata(a, "GET", path, header, &json))
-				rc = take_instance(a, buf_slice(&json), err);
-		}
-	}
-	free(header);
-	free(path);
-	buf_release(&token);
-	buf_release(&role);
+	rc = ask_for_keys(a, &json);
+	if (!rc)
+		rc = take_instance(a, buf_slice(&json), err);
+	else if (rc == ERR_BUSY)
+		rc = err_set(err, ERR_NETWORK, "the instance's metadata service is busy");
+	else
+		rc = 0;
 	buf_release(&json);
 	return rc;
 }
 
 /* ---- all of them ---- */
 
+static int refuse_way(struct aws *a, struct err *err)
+{
+	const struct aws_profile *p = &a->profile;
+
+	if (!p->unsupported)
+		return 0;
+	return err_set(err, ERR_DENIED,
+		"no credentials for the store: profile '%s' has '%s', which is not supported here; put the keys that the AWS "
+		"tools get by it into the environment",
+		p->name, p->unsupported);
+}
+
+/* Whose keys the machine itself has is not asked where a profile says how to get others. */
 static int (*const sources[])(struct aws *a, struct err *err) = {
-	from_environment, from_web_identity, from_profile, from_container, from_instance};
+	from_environment, from_web_identity, from_profile, refuse_way, from_container, from_instance};
+
+static int refuse_without_keys(const struct aws *a, struct err *err)
+{
+	return err_set(err, ERR_DENIED,
+		"no credentials for the store: none in the environment (AWS_ACCESS_KEY_ID, "
+		"AWS_WEB_IDENTITY_TOKEN_FILE), in profile '%s', or from the machine's metadata",
+		a->profile.name);
+}
+
+static int look_for_keys(struct aws *a, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT_OF(sources) && !rc; i++)
+		rc = sources[i](a, err);
+	if (!rc)
+		return refuse_without_keys(a, err);
+	return rc < 0 ? rc : 0;
+}
+
+/* While a source of new keys fails, those before are good until they end. */
+static int renew_keys(struct aws *a, struct err *err)
+{
+	struct aws_keys before = a->keys;
+	int rc;
+
+	a->keys = (struct aws_keys){0};
+	rc = look_for_keys(a, err);
+	if (rc && before.key_id && clock_wall_ns(&clock_system) < before.expires_ns) {
+		a->keys = before;
+		return 0;
+	}
+	keys_release(&before);
+	return rc;
+}
 
 int aws_keys_get(struct aws *a, bool renew, const struct aws_keys **ret, struct err *err)
 {
 	const struct aws_keys *k = &a->keys;
 	bool ends = k->expires_ns && clock_wall_ns(&clock_system) > k->expires_ns - RENEW_BEFORE_NS;
-	int rc = k->key_id && !renew && !ends;
+	int rc = 0;
 
-	if (!rc)
+	if (renew) {
 		keys_release(&a->keys);
-	if (renew)
 		read_profile_again(a);
-	for (size_t i = 0; i < COUNT_OF(sources) && !rc; i++)
-		rc = sources[i](a, err);
-	if (rc < 0)
+	}
+	if (!k->key_id || ends)
+		rc = renew_keys(a, err);
+	if (rc)
 		return rc;
-	if (!rc && a->profile.unsupported)
-		return err_set(err, ERR_DENIED,
-			"no credentials for the store: profile '%s' has '%s', which is not supported here; put the keys that the AWS "
-			"tools get by it into the environment",
-			a->profile.name, a->profile.unsupported);
-	if (!rc)
-		return err_set(err, ERR_DENIED,
-			"no credentials for the store: none in the environment (AWS_ACCESS_KEY_ID, "
-			"AWS_WEB_IDENTITY_TOKEN_FILE), in profile '%s', or from the machine's metadata",
-			a->profile.name);
 	*ret = k;
 	return 0;
 }

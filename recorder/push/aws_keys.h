@@ -7,7 +7,8 @@
  *   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI   (a pod identity, a task)
  *   the instance's metadata, version 2
  *
- * Keys that expire are renewed before that.
+ * Of a profile that is chosen by an option the environment's variables are not looked at, and of one that leads to keys on a way
+ * that is not followed nobody else's are taken. Keys that expire are renewed before that.
  */
 #ifndef RECORDER_PUSH_AWS_KEYS_H
 #define RECORDER_PUSH_AWS_KEYS_H

@@ -16,6 +16,7 @@ static const struct setting {
 	{"aws_session_token", offsetof(struct aws_profile, token)},
 	{"region", offsetof(struct aws_profile, region)},
 	{"endpoint_url", offsetof(struct aws_profile, endpoint)},
+	{"services", offsetof(struct aws_profile, services)},
 	{"role_arn", offsetof(struct aws_profile, role)},
 	{"web_identity_token_file", offsetof(struct aws_profile, token_file)},
 };
@@ -33,15 +34,19 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
-/* "[profile NAME]" of the one file, "[NAME]" of the other; the default profile is [default] in both. */
-static bool is_section_of(struct slice line, bool is_config, const char *name)
+/* "[profile NAME]", or "[NAME]" if `kind` is empty. */
+static bool names_section(struct slice line, const char *kind, const char *name)
 {
 	struct slice inside = {line.ptr + 1, line.len - 1};
 	struct slice section = trim(slice_cut(&inside, ']'));
 
-	if (is_config && strcmp(name, "default") != 0 && !slice_skip(&section, "profile "))
-		return false;
-	return slice_is(trim(section), name);
+	return slice_skip(&section, kind) && slice_is(trim(section), name);
+}
+
+/* "[profile NAME]" of the one file, "[NAME]" of the other; the default profile is [default] in both. */
+static bool is_section_of(struct slice line, bool is_config, const char *name)
+{
+	return names_section(line, is_config && strcmp(name, "default") != 0 ? "profile " : "", name);
 }
 
 static void take_setting(struct slice line, struct aws_profile *p)
@@ -60,8 +65,34 @@ static void take_setting(struct slice line, struct aws_profile *p)
 	}
 }
 
+/* [services NAME]
+ * s3 =
+ *   endpoint_url = https://...
+ * It counts before the endpoint of the profile. */
+static void read_services(struct slice text, struct aws_profile *p)
+{
+	bool inside = false, of_s3 = false;
+
+	while (text.len) {
+		struct slice whole = slice_cut(&text, '\n'), line = trim(whole), rest = line;
+		struct slice name = trim(slice_cut(&rest, '='));
+
+		if (!line.len || strchr("#;", *line.ptr))
+			continue;
+		if (*line.ptr == '[')
+			inside = names_section(line, "services ", p->services);
+		else if (!strchr(" \t", *whole.ptr))
+			of_s3 = inside && slice_is(name, "s3");
+		else if (inside && of_s3 && slice_is(name, "endpoint_url") && rest.ptr) {
+			free(p->endpoint);
+			p->endpoint = slice_dup(trim(rest));
+		}
+	}
+}
+
 void aws_profile_read(struct slice text, bool is_config, struct aws_profile *ret)
 {
+	struct slice all = text;
 	bool inside = false;
 
 	while (text.len) {
@@ -74,6 +105,8 @@ void aws_profile_read(struct slice text, bool is_config, struct aws_profile *ret
 			take_setting(line, ret); /* what is indented belongs to a setting of several lines */
 		}
 	}
+	if (is_config && ret->services)
+		read_services(all, ret);
 }
 
 /* The path of a file: the value of the variable, else a file in the home directory; NULL without one. */

@@ -11,7 +11,9 @@
 struct aws_profile {
 	char *name;
 	bool found; /* a file has a section of it */
-	char *key_id, *secret, *token, *region, *endpoint, *role, *token_file;
+	char *key_id, *secret, *token, *region, *role, *token_file;
+	char *endpoint;          /* its own, or that for s3 of the section [services NAME] that it names */
+	char *services;          /* NAME */
 	const char *unsupported; /* a setting that leads to credentials, and is not followed; NULL: none */
 };
 

@@ -165,17 +165,24 @@ static int code_of(int status, int number)
 	return status == 401 || status == 403 ? ERR_DENIED : ERR_FAILED;
 }
 
-static int refuse(const struct clickhouse *c, const struct web_answer *a, bool *ret_again, struct err *err)
+/* The first line of what it says, cut to what is told of it. */
+static struct slice first_line(const struct web_answer *a)
 {
 	struct slice said = buf_slice(&a->body), first = slice_cut(&said, '\n');
-	int number = exception_number(first),
-	    len = first.len < MAX_SAID_BYTES ? (int)first.len : MAX_SAID_BYTES;
+
+	return first.len < MAX_SAID_BYTES ? first : (struct slice){first.ptr, MAX_SAID_BYTES};
+}
+
+static int refuse(const struct clickhouse *c, const struct web_answer *a, bool *ret_again, struct err *err)
+{
+	struct slice first = first_line(a);
+	int number = exception_number(first);
 
 	*ret_again = !number && (a->status == 429 || a->status >= 500);
 	for (size_t i = 0; i < COUNT_OF(passing); i++)
 		*ret_again |= number == passing[i];
-	return err_set(err, code_of(a->status, number), "'%s' answered %d: %.*s", c->url, a->status, len,
-		first.ptr ? first.ptr : "");
+	return err_set(err, code_of(a->status, number), "'%s' answered %d: %.*s", c->url, a->status,
+		(int)first.len, first.ptr ? first.ptr : "");
 }
 
 /* ---- calls ---- */
@@ -245,7 +252,7 @@ int clickhouse_ask(struct clickhouse *c, const char *sql, struct buf *to, struct
 /* One request of at most some MB becomes one block there, and that is what the token is of. */
 static char *insert_url(const struct clickhouse *c, const char *table, const char *token)
 {
-	char *sql = xasprintf("INSERT INTO %s FORMAT RowBinary", table);
+	char *sql = xasprintf("INSERT INTO %s FORMAT RowBinaryWithNamesAndTypes", table);
 	struct buf url;
 	char *text;
 	int rc;
@@ -265,14 +272,13 @@ static char *insert_url(const struct clickhouse *c, const char *table, const cha
 /* An INSERT that was done has nothing to say; a page for people comes from something that stands in between. */
 static int check_silence(const struct clickhouse *c, const struct web_answer *a, struct err *err)
 {
-	struct slice said = buf_slice(&a->body), first = slice_cut(&said, '\n');
-	int len = first.len < MAX_SAID_BYTES ? (int)first.len : MAX_SAID_BYTES;
+	struct slice first = first_line(a);
 
 	if (!a->body.len)
 		return 0;
 	return err_set(err, ERR_FAILED,
-		"'%s' answered an INSERT with 200 and a text, which ClickHouse does not: %.*s", c->url, len,
-		first.ptr);
+		"'%s' answered an INSERT with 200 and a text, which ClickHouse does not: %.*s", c->url,
+		(int)first.len, first.ptr);
 }
 
 int clickhouse_insert(

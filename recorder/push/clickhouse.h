@@ -27,8 +27,8 @@ const char *clickhouse_url(const struct clickhouse *c);
 /* Executes; what the server answers is appended to `to` (may be NULL). */
 int clickhouse_ask(struct clickhouse *c, const char *sql, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Inserts rows in the format RowBinary into a table. Rows that were inserted with that token before are not
- * inserted again. */
+/* Inserts rows in the format RowBinaryWithNamesAndTypes: the table may have other columns, and is refused where it has
+ * these with other types. Rows that were inserted with that token before are not inserted again. */
 int clickhouse_insert(struct clickhouse *c, const char *table, struct slice rows, const char *token,
 	struct err *err) MUST_CHECK;
 

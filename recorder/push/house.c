@@ -1,6 +1,7 @@
 /* house.c: see house.h. */
 #include "recorder/push/house_internal.h"
 
+#include "schema/base/clock.h"
 #include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
@@ -34,6 +35,30 @@ void house_close(struct house *h)
 const char *house_url(const struct house *h)
 {
 	return clickhouse_url(h->server);
+}
+
+uint64_t house_attempt(void)
+{
+	return (uint64_t)clock_wall_ns(&clock_system);
+}
+
+int house_count(struct house *h, const char *table, const char *more, uint64_t *ret, struct err *err)
+{
+	struct buf sql, answer;
+	int rc;
+
+	buf_init(&sql, LIMIT_NAME_BYTES * 4);
+	buf_init(&answer, LIMIT_NAME_BYTES);
+	rc = buf_printf(&sql, err, "SELECT count() FROM %s WHERE ", table);
+	rc = rc ? rc : house_where(h, &sql, err);
+	rc = rc ? rc : buf_printf(&sql, err, "%s FORMAT TabSeparated", more);
+	rc = rc ? rc : buf_append(&sql, "", 1, err);
+	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, &answer, err);
+	rc = rc ? rc : buf_append(&answer, "", 1, err);
+	*ret = rc ? 0 : strtoull(answer.ptr, NULL, 10);
+	buf_release(&sql);
+	buf_release(&answer);
+	return rc;
 }
 
 /* ---- the account ---- */
@@ -93,6 +118,23 @@ int house_read(struct house *h, struct manifest *to, struct err *err)
 
 /* ---- a segment ---- */
 
+/* A server remembers the tokens of rows that somebody removed, and drops those that come again: they come once more, with others. */
+static int put_all_rows(struct house *h, const struct manifest_segment *s, bool with_state)
+{
+	char *of_segment = xasprintf(" AND segment = %u", s->number);
+	uint64_t there = 0;
+	int rc;
+
+	h->attempt = 0;
+	rc = house_put_rows(h, s, with_state);
+	rc = rc ? rc : house_count(h, "events", of_segment, &there, h->err);
+	free(of_segment);
+	if (rc || there >= h->events)
+		return rc;
+	h->attempt = house_attempt();
+	return house_put_rows(h, s, with_state);
+}
+
 int house_put(
 	struct house *h, const char *path, const struct manifest_segment *s, bool with_state, struct err *err)
 {
@@ -102,7 +144,7 @@ int house_put(
 		return rc;
 	h->part = s->number;
 	h->err = err;
-	rc = house_put_rows(h, s, with_state);
+	rc = put_all_rows(h, s, with_state);
 	tape_close(h->tape);
 	h->tape = NULL;
 	return rc;
@@ -116,8 +158,9 @@ int house_note(struct house *h, const struct manifest_segment *s, struct err *er
 
 	h->part = s->number;
 	h->err = err;
-	house_begin(h, HOUSE_SEGMENTS);
-	rc = house_place(h);
+	h->attempt = house_attempt();
+	rc = house_begin(h, HOUSE_SEGMENTS);
+	rc = rc ? rc : house_place(h);
 	rc = rc ? rc : house_word(h, s->digest);
 	for (size_t i = 0; i < COUNT_OF(numbers) && !rc; i++)
 		rc = house_number(h, numbers[i]);

@@ -8,7 +8,8 @@
  *   audit_hours  a row for each hour of requests whose answers are all there: the account of those
  *
  * Rows are inserted in blocks with a token made of the block's place and of its bytes. A segment that was inserted in part is
- * inserted again whole: the server drops the blocks that it remembers, and ReplacingMergeTree those that it does not.
+ * inserted again whole: the server drops the blocks that it remembers, and ReplacingMergeTree those that it does not. Where
+ * rows lack afterwards, because the server remembers some that somebody removed, all come once more with other tokens.
  */
 #ifndef RECORDER_PUSH_HOUSE_H
 #define RECORDER_PUSH_HOUSE_H

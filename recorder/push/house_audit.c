@@ -30,6 +30,8 @@ struct hours {
 struct audit_push {
 	struct house *house;
 	struct hours there, now;
+	uint64_t answers, attempt;
+	bool has_inserted;
 	const struct hour *at; /* the hour whose rows are being inserted; NULL: none */
 };
 
@@ -138,12 +140,12 @@ static int add_to_sum(void *context, const struct audit_answer *a)
 {
 	struct audit_push *p = context;
 	struct hour *hour = hour_of(&p->now, hour_number(a));
-	int rc;
+	int rc = house_begin(p->house, HOUSE_AUDIT);
 
-	house_begin(p->house, HOUSE_AUDIT);
-	rc = put_answer(p->house, a);
+	p->answers++;
+	rc = rc ? rc : put_answer(p->house, a);
 	hour->sum = codec_hash_two(
-		(struct slice){(const char *)&hour->sum, sizeof(hour->sum)}, buf_slice(&p->house->rows));
+		(struct slice){(const char *)&hour->sum, sizeof(hour->sum)}, house_rows(p->house));
 	return rc;
 }
 
@@ -156,9 +158,10 @@ static int end_hour(struct audit_push *p)
 
 	if (rc || !p->at)
 		return rc;
-	house_begin(h, HOUSE_AUDIT_HOURS);
+	h->attempt = house_attempt();
+	rc = house_begin(h, HOUSE_AUDIT_HOURS);
 	snprintf(digest, sizeof(digest), "%016" PRIx64, p->at->sum);
-	rc = house_tape(h);
+	rc = rc ? rc : house_tape(h);
 	rc = rc ? rc : house_small(h, p->at->number);
 	rc = rc ? rc : house_word(h, digest);
 	rc = rc ? rc : house_send(h);
@@ -178,8 +181,9 @@ static int begin_hour(struct audit_push *p, uint32_t number)
 		return rc;
 	p->at = found;
 	p->house->part = number;
-	house_begin(p->house, HOUSE_AUDIT);
-	return 0;
+	p->house->attempt = p->attempt;
+	p->has_inserted = true;
+	return house_begin(p->house, HOUSE_AUDIT);
 }
 
 static int insert_answer(void *context, const struct audit_answer *a)
@@ -196,14 +200,30 @@ static int insert_answer(void *context, const struct audit_answer *a)
 	return rc ? rc : house_end_row(p->house);
 }
 
+static int put_answers(struct audit_push *p, struct audit_book *book)
+{
+	int rc = audit_book_answers(book, insert_answer, p, p->house->err);
+
+	return rc ? rc : end_hour(p);
+}
+
+/* As with events, rows that somebody removed come once more. */
 static int put_book(struct audit_push *p, struct audit_book *book, struct err *err)
 {
+	uint64_t rows = 0;
 	int rc = read_account(p->house, &p->there, err);
 
 	p->house->err = err;
 	rc = rc ? rc : audit_book_answers(book, add_to_sum, p, err);
-	rc = rc ? rc : audit_book_answers(book, insert_answer, p, err);
-	return rc ? rc : end_hour(p);
+	rc = rc ? rc : put_answers(p, book);
+	if (rc || !p->has_inserted)
+		return rc;
+	rc = house_count(p->house, "audit", "", &rows, err);
+	if (rc || rows >= p->answers)
+		return rc;
+	p->attempt = house_attempt();
+	p->there.count = 0;
+	return put_answers(p, book);
 }
 
 int house_put_audit(struct house *h, const char *tape_path, struct err *err)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOKEN_BYTES 256
 
@@ -17,10 +18,11 @@
 	"apigroup LowCardinality(String), version LowCardinality(String), resource LowCardinality(String), "
 #define NUMBER "Nullable(Int64)" /* not known, or none */
 #define TIME   " DateTime64(9, 'UTC')"
+#define CODEC  " CODEC("
 /* Tables that are not replicated remember no tokens unless they are told to. */
 #define TOKENS " SETTINGS non_replicated_deduplication_window = 10000"
 
-/* Rows are written in the order of the columns. */
+/* Rows are written in the order of the columns; a database may have more of them. */
 static const struct {
 	const char *name, *columns, *engine;
 } tables[HOUSE_TABLES] = {
@@ -184,17 +186,22 @@ static int insert_block(struct house *h, const char *token)
 	return rc ? rc : clickhouse_insert(h->server, name, buf_slice(&h->rows), token, h->err);
 }
 
+struct slice house_rows(const struct house *h)
+{
+	return (struct slice){h->rows.ptr + h->head_bytes, h->rows.len - h->head_bytes};
+}
+
 int house_send(struct house *h)
 {
 	char token[TOKEN_BYTES];
 	int rc;
 
-	if (!h->rows.len)
+	if (!house_rows(h).len)
 		return 0;
-	snprintf(token, sizeof(token), "%s/%u/%s/%u/%016" PRIx64, h->options.tape_id, h->part,
-		tables[h->table].name, h->block++, codec_hash(buf_slice(&h->rows)));
+	snprintf(token, sizeof(token), "%s/%u/%s/%u/%016" PRIx64 "/%" PRIx64, h->options.tape_id, h->part,
+		tables[h->table].name, h->block++, codec_hash(house_rows(h)), h->attempt);
 	rc = insert_block(h, token);
-	buf_clear(&h->rows);
+	h->rows.len = h->head_bytes;
 	return rc;
 }
 
@@ -203,9 +210,51 @@ int house_end_row(struct house *h)
 	return h->rows.len >= HOUSE_BLOCK_BYTES ? house_send(h) : 0;
 }
 
-void house_begin(struct house *h, enum house_table table)
+struct column {
+	struct slice name, type;
+};
+
+/* Takes the next one of "name type, name type CODEC(...), ..."; false at the end. */
+static bool take_column(const char **at, struct column *ret)
+{
+	const char *end = *at, *codec;
+	int depth = 0;
+
+	for (; *end && (*end != ',' || depth); end++)
+		depth += (*end == '(') - (*end == ')');
+	ret->type = (struct slice){*at, (size_t)(end - *at)};
+	ret->name = slice_cut(&ret->type, ' ');
+	codec = ret->type.len ? memmem(ret->type.ptr, ret->type.len, CODEC, sizeof(CODEC) - 1) : NULL;
+	if (codec)
+		ret->type.len = (size_t)(codec - ret->type.ptr);
+	*at = end + strspn(end, ", ");
+	return ret->name.len > 0;
+}
+
+/* What stands before rows: how many columns they have, the names of all, the types of all. */
+static int put_head(struct house *h)
+{
+	const char *columns = tables[h->table].columns, *at;
+	uint8_t number[VARINT_MAX_BYTES];
+	struct column column;
+	uint64_t count = 0;
+	int rc;
+
+	for (at = columns; take_column(&at, &column);)
+		count++;
+	rc = buf_append(&h->rows, number, varint_put(number, count), h->err);
+	for (at = columns; !rc && take_column(&at, &column);)
+		rc = house_bytes(h, column.name);
+	for (at = columns; !rc && take_column(&at, &column);)
+		rc = house_bytes(h, column.type);
+	h->head_bytes = h->rows.len;
+	return rc;
+}
+
+int house_begin(struct house *h, enum house_table table)
 {
 	h->table = table;
 	h->block = 0;
 	buf_clear(&h->rows);
+	return put_head(h);
 }

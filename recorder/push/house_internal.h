@@ -29,7 +29,11 @@ struct house {
 	enum house_table table;
 	uint32_t part; /* a segment, or an hour of the audit book */
 	unsigned block;
-	struct buf rows;
+	struct buf rows; /* head_bytes of a head, and rows */
+	size_t head_bytes;
+	uint64_t
+		attempt; /* part of the tokens: 0, or a number that no other attempt had, whose blocks are not to be dropped */
+	uint64_t events;   /* rows of the segment in HOUSE_EVENTS */
 	struct tape *tape; /* of the segment */
 	struct err *err;   /* of the walk */
 };
@@ -39,8 +43,16 @@ int house_make_tables(struct house *h, struct err *err) MUST_CHECK;
 /* Appends "cluster = '...' AND tape = '...'" to a statement. */
 int house_where(const struct house *h, struct buf *sql, struct err *err) MUST_CHECK;
 
+/* How many rows the table has of the tape, duplicates among them. `more`: " AND ...", or "". */
+int house_count(
+	struct house *h, const char *table, const char *more, uint64_t *ret, struct err *err) MUST_CHECK;
+
+/* A number that no other attempt had. */
+uint64_t house_attempt(void);
+
 /* A row is its values in the order of the table's columns; negative codes come with h->err. */
-void house_begin(struct house *h, enum house_table table);
+int house_begin(struct house *h, enum house_table table) MUST_CHECK;
+struct slice house_rows(const struct house *h); /* of the block, borrowed until the next value */
 int house_bytes(struct house *h, struct slice bytes) MUST_CHECK;
 int house_word(struct house *h, const char *text) MUST_CHECK; /* NULL: the empty one */
 int house_flag(struct house *h, bool flag) MUST_CHECK;

@@ -15,6 +15,7 @@ static int put_event(struct house *h, const struct event *e, struct slice object
 	const struct slice texts[] = {e->namespace, e->name, e->uid, e->rv, object};
 	int rc = house_place(h);
 
+	h->events++;
 	rc = rc ? rc : house_number(h, e->seq);
 	rc = rc ? rc : house_time(h, e->time_ns);
 	rc = rc ? rc : house_word(h, event_type_name(e->type));
@@ -218,17 +219,17 @@ static int put_log(void *context, const struct tape_document *d)
 
 static int put_history(struct house *h, const struct manifest_segment *s, bool with_state)
 {
-	int rc = 0;
+	int rc = house_begin(h, HOUSE_EVENTS);
 
-	house_begin(h, HOUSE_EVENTS);
-	if (with_state && s->first_seq > 1)
+	h->events = 0;
+	if (!rc && with_state && s->first_seq > 1)
 		rc = put_state(h, s->first_seq);
 	rc = rc ? rc : put_events(h);
 	rc = rc ? rc : house_send(h);
-	house_begin(h, HOUSE_GAPS);
+	rc = rc ? rc : house_begin(h, HOUSE_GAPS);
 	rc = rc ? rc : tape_each_gap(h->tape, put_gap, h, h->err);
 	rc = rc ? rc : house_send(h);
-	house_begin(h, HOUSE_MISSED);
+	rc = rc ? rc : house_begin(h, HOUSE_MISSED);
 	rc = rc ? rc : tape_each_missed(h->tape, put_missed, h, h->err);
 	return rc ? rc : house_send(h);
 }
@@ -237,10 +238,10 @@ int house_put_rows(struct house *h, const struct manifest_segment *s, bool with_
 {
 	int rc = put_history(h, s, with_state);
 
-	house_begin(h, HOUSE_CONNECTIONS);
+	rc = rc ? rc : house_begin(h, HOUSE_CONNECTIONS);
 	rc = rc ? rc : tape_each_connection(h->tape, put_connection, h, h->err);
 	rc = rc ? rc : house_send(h);
-	house_begin(h, HOUSE_LOGS);
+	rc = rc ? rc : house_begin(h, HOUSE_LOGS);
 	rc = rc ? rc : tape_each_document(h->tape, put_log, h, h->err);
 	return rc ? rc : house_send(h);
 }

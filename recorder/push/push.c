@@ -14,6 +14,7 @@
 #include "schema/tape/tape_lock.h"
 #include "schema/tape/writer.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -126,15 +127,18 @@ static int list_sealed(struct push *p, struct segment_file **ret, size_t *ret_co
 
 /* ---- beginning ---- */
 
-/* No store lists keys with these as it took them. */
-#define CONTROL_CHARACTERS                                                                                   \
-	"\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37\177"
+/* No store lists keys with such characters as it took them. */
+static bool has_control(const char *name)
+{
+	while (*name && !iscntrl((unsigned char)*name))
+		name++;
+	return *name;
+}
 
 static int check_cluster(const char *name, struct err *err)
 {
-	bool has_control = name[strcspn(name, CONTROL_CHARACTERS)];
-
-	if (*name && !has_control && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+	if (*name && !has_control(name) && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+		strcmp(name, "..") != 0)
 		return 0;
 	return err_set(err, ERR_USAGE,
 		"bad name of a cluster '%s': expected one without '/' and control characters that is not '.' or '..'",

@@ -28,6 +28,11 @@ static int check_stored(struct s3 *store, const char *key, struct manifest_segme
 		return err_set(err, rc, "the store said that it has '%s', and then that it has not", key);
 	if (rc)
 		return err_copy(err, &why);
+	if (!*object.sha256 && object.bytes == s->bytes)
+		return err_set(err, ERR_FAILED,
+			"the store has '%s' without the header x-amz-meta-sha256 by which kubetape knows it; it has to keep "
+			"metadata of objects",
+			key);
 	if (!manifest_is_object(s, &object))
 		return refuse_other(key, &object, s, err);
 	manifest_note_etag(s, object.etag);

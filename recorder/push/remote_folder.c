@@ -3,6 +3,7 @@
 
 #include "recorder/push/remote_cache.h"
 #include "schema/base/config_file.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/format.h"
@@ -37,17 +38,26 @@ int remote_folder_read(
 	return rc;
 }
 
+/* What tells a store from others: its endpoint, or the profile that may have one. */
+static const char *store_name(const struct s3_options *options)
+{
+	const char *names[] = {options->endpoint, getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL"),
+		options->profile, getenv("AWS_PROFILE")};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (names[i] && *names[i])
+			return names[i];
+	}
+	return "";
+}
+
 /* Tapes of different stores and places have different folders. */
 int remote_folder_of(const char *root, const struct s3_options *options, const struct s3_place *p, char **ret,
 	struct err *err)
 {
-	const char *endpoint = options->endpoint ? options->endpoint : getenv("AWS_ENDPOINT_URL_S3");
-	char sum[S3_SUM_BYTES], *what;
-	int rc;
+	char sum[S3_SUM_BYTES], *what = xasprintf("%s\n%s\n%s", store_name(options), p->bucket, p->key);
+	int rc = s3_sum_of(slice_of(what), sum, err);
 
-	endpoint = endpoint ? endpoint : getenv("AWS_ENDPOINT_URL");
-	what = xasprintf("%s\n%s\n%s", endpoint ? endpoint : "", p->bucket, p->key);
-	rc = s3_sum_of(slice_of(what), sum, err);
 	free(what);
 	if (!rc)
 		*ret = xasprintf("%s/%.*s", root, REMOTE_HASH_DIGITS, sum);

@@ -175,6 +175,18 @@ static int send_signed(struct s3 *s, const struct s3_request *r, const char *url
 	return rc;
 }
 
+static int judge(struct s3 *s, const struct s3_request *r, const struct web_answer *a, bool *ret_again,
+	struct err *err)
+{
+	int rc;
+
+	if (a->status >= 300)
+		return s3_refuse(s, r, a, ret_again, err);
+	rc = r->judge ? r->judge(r, a, err) : 0;
+	*ret_again = rc == ERR_NETWORK;
+	return rc;
+}
+
 /* One attempt. A failure is *ret_again if another one may end otherwise. */
 static int try_once(
 	struct s3 *s, const struct s3_request *r, struct web_answer *ret, bool *ret_again, struct err *err)
@@ -186,14 +198,13 @@ static int try_once(
 	*ret_again = false;
 	*ret = (struct web_answer){.retry_after_s = -1};
 	buf_init(&url, 4 * LIMIT_NAME_BYTES);
-	if ((rc = append_url(s, r, &url, err)) || (rc = aws_keys_get(s->aws, false, &keys, err)))
+	if ((rc = append_url(s, r, &url, err)))
 		goto done;
-	rc = send_signed(s, r, url.ptr, keys, ret, err);
+	rc = aws_keys_get(s->aws, false, &keys, err);
+	rc = rc ? rc : send_signed(s, r, url.ptr, keys, ret, err);
 	*ret_again = rc == ERR_NETWORK;
-	if (!rc && ret->status >= 300) {
-		rc = s3_refuse(s, r, ret, ret_again, err);
+	if (!rc && (rc = judge(s, r, ret, ret_again, err)))
 		web_answer_release(ret);
-	}
 done:
 	buf_release(&url);
 	return rc;

@@ -28,7 +28,8 @@ static const struct {
 	{"RequestExpired", CLOCK_IS_OFF},
 	{"NoSuchBucket", LACKS_BUCKET},
 	{"NoSuchKey", LACKS_KEY},
-	{"NoSuchUpload", IS_BUSY}, /* somebody else pushes the same and began anew */
+	/* Ended by a request whose answer was lost, or given back by another push, which has stored the same. */
+	{"NoSuchUpload", HAS_CHANGED},
 	{"PreconditionFailed", HAS_CHANGED},
 	{"ConditionalRequestConflict", IS_BUSY},
 	{"SlowDown", IS_BUSY},

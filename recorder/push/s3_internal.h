@@ -27,6 +27,8 @@ struct s3_request {
 	const char *sha256; /* of the body; NULL without one */
 	size_t max_bytes;
 	bool once; /* not worth a second try */
+	/* A success that is none, as its body says: a code, ERR_NETWORK if it is worth another try. NULL: any is one. */
+	int (*judge)(const struct s3_request *r, const struct web_answer *answer, struct err *err);
 };
 
 /* Asks until it is answered with a success, or with what no repetition changes. The caller releases the answer of a

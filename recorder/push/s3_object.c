@@ -203,14 +203,41 @@ static int give_page(struct s3_listing *l, struct slice page)
 		while (!stop && xml_cut(&rest, kinds[i].element, &entry))
 			stop = give_entry(l, entry, kinds[i].name);
 	}
-	free(l->next);
-	l->next = xml_text(page, "NextContinuationToken");
 	return stop;
+}
+
+/* Takes where the next page begins. */
+static int turn_page(struct s3_listing *l, struct slice page, struct err *err)
+{
+	char *is_truncated = xml_text(page, "IsTruncated"), *next = xml_text(page, "NextContinuationToken");
+	char *before = l->next;
+	bool has_more = is_truncated ? strcmp(is_truncated, "true") == 0 : next && *next;
+	int rc = 0;
+
+	if (has_more && (!next || !*next || (before && strcmp(next, before) == 0)))
+		rc = err_set(err, ERR_PROTOCOL,
+			"the store says that its list goes on, and names no place where, or the same again");
+	l->next = has_more && !rc ? xstrdup(next) : NULL;
+	free(before);
+	free(next);
+	free(is_truncated);
+	return rc;
+}
+
+static int check_list(const struct s3_request *r, const struct web_answer *answer, struct err *err)
+{
+	static const char root[] = "<ListBucketResult";
+
+	(void)r;
+	if (answer->body.len && memmem(answer->body.ptr, answer->body.len, root, sizeof(root) - 1))
+		return 0;
+	return err_set(err, ERR_PROTOCOL,
+		"what answers in place of the store gives no list of objects; is its address right?");
 }
 
 static int list_page(struct s3 *s, struct s3_listing *l, struct err *err)
 {
-	struct s3_request r = {.method = "GET", .verb = "list"};
+	struct s3_request r = {.method = "GET", .verb = "list", .judge = check_list};
 	struct web_answer answer;
 	struct buf query;
 	int rc;
@@ -220,6 +247,7 @@ static int list_page(struct s3 *s, struct s3_listing *l, struct err *err)
 	r.query = query.ptr;
 	if (!rc && !(rc = s3_call(s, &r, &answer, err))) {
 		rc = give_page(l, buf_slice(&answer.body));
+		rc = rc ? rc : turn_page(l, buf_slice(&answer.body), err);
 		web_answer_release(&answer);
 	}
 	buf_release(&query);

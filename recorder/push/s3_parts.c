@@ -1,5 +1,5 @@
 /* s3_parts.c: a large object, sent in parts. The store has none of it until the last request, so that a half of it is never
- * there; parts that a killed program left are given back to the store by the next one that sends the same object. */
+ * there; parts that a killed program left are given back to the store by the next one that has sent the same object. */
 #include "recorder/push/s3_internal.h"
 #include "recorder/push/xml_text.h"
 #include "schema/base/limits.h"
@@ -36,7 +36,8 @@ static void abort_upload(struct s3 *s, const char *key, const char *upload)
 	free(query);
 }
 
-static void abort_old_uploads(struct s3 *s, const char *key)
+/* Of what is stored now: of a program that was killed, or of one that sends the same, and finds it there. */
+static void abort_other_uploads(struct s3 *s, const char *key)
 {
 	struct s3_request r = {.method = "GET", .verb = "list", .once = true};
 	struct web_answer answer;
@@ -101,7 +102,7 @@ static int send_part(struct s3 *s, const char *key, const char *upload, unsigned
 }
 
 /* A success may still be an error, said after the status. */
-static int check_end(const struct s3_put *put, const struct web_answer *answer, struct err *err)
+static int check_end(const struct s3_request *r, const struct web_answer *answer, struct err *err)
 {
 	static const char done[] = "CompleteMultipartUploadResult";
 	struct slice rest = buf_slice(&answer->body), error;
@@ -111,12 +112,12 @@ static int check_end(const struct s3_put *put, const struct web_answer *answer, 
 	if (!xml_cut(&rest, "Error", &error)) {
 		if (rest.len && memmem(rest.ptr, rest.len, done, sizeof(done) - 1))
 			return 0;
-		return err_set(err, ERR_NETWORK, "cannot write '%s': the store does not say that it has it",
-			put->key);
+		return err_set(
+			err, ERR_NETWORK, "cannot write '%s': the store does not say that it has it", r->key);
 	}
 	code = xml_text(error, "Code");
 	rc = err_set(err, code && strcmp(code, "PreconditionFailed") == 0 ? ERR_BUSY : ERR_NETWORK,
-		"cannot write '%s': the store says %s", put->key, code ? code : "no");
+		"cannot write '%s': the store says %s", r->key, code ? code : "no");
 	free(code);
 	return rc;
 }
@@ -131,17 +132,17 @@ static int end_upload(
 		.key = put->key,
 		.query = query,
 		.headers = {"Content-Type: application/xml", put->only_new ? "If-None-Match: *" : same},
-		.sha256 = sum};
+		.sha256 = sum,
+		.judge = check_end};
 	struct web_answer answer;
 	int rc = buf_printf(list, err, "</CompleteMultipartUpload>");
 
 	r.body.memory = buf_slice(list);
 	if (!rc)
 		rc = s3_sum_of(r.body.memory, sum, err);
-	if (!rc && !(rc = s3_call(s, &r, &answer, err))) {
-		rc = check_end(put, &answer, err);
+	rc = rc ? rc : s3_call(s, &r, &answer, err);
+	if (!rc)
 		web_answer_release(&answer);
-	}
 	free(same);
 	free(query);
 	return rc;
@@ -174,12 +175,13 @@ int s3_put_parts(struct s3 *s, const struct s3_put *put, int fd, uint64_t bytes,
 	char *upload = NULL;
 	int rc;
 
-	abort_old_uploads(s, put->key);
 	rc = begin_upload(s, put, &upload, err);
 	if (rc)
 		return rc;
 	rc = send_parts(s, put, upload, fd, bytes, err);
-	if (rc && rc != ERR_STOPPED)
+	if (!rc)
+		abort_other_uploads(s, put->key);
+	else if (rc != ERR_STOPPED)
 		abort_upload(s, put->key, upload);
 	free(upload);
 	return rc;

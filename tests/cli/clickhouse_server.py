@@ -80,6 +80,10 @@ class Rows:
         if made:
             self.tables.setdefault(made[1], {"columns": column_types(made[2]), "key": made[3].split(", "), "rows": []})
             return ""
+        counted = re.fullmatch(r"SELECT count\(\) FROM (\w+) WHERE cluster = '.*' AND tape = '(\w+)'(?: AND segment = (\d+))? FORMAT TabSeparated", sql)
+        if counted:
+            rows = [r for r in self.all_rows(counted[1]) if r["tape"] == counted[2]]
+            return f"{sum(not counted[3] or r['segment'] == int(counted[3]) for r in rows)}\n"
         asked = re.fullmatch(r"SELECT (\w+[\w, ]*) FROM (\w+) FINAL WHERE cluster = '(.*)' AND tape = '(\w+)' "
                              r"ORDER BY (\w+) FORMAT TabSeparated", sql)
         assert asked, sql
@@ -94,8 +98,15 @@ class Rows:
 
     def insert(self, name, data, token):
         table, reader, rows = self.table(name), Reader(data), []
+        kinds = dict(table["columns"])
+        columns = [reader.value("String") for _ in range(reader.varint())]
+        for column in columns:
+            given = reader.value("String")
+            if given != kinds[column]:
+                raise Refused(400, f"Code: 117. DB::Exception: Type of '{column}' must be {kinds[column]}, not {given}. (INCORRECT_DATA)")
         while reader.at < len(data):
-            rows.append({column: reader.value(re.sub(r"^LowCardinality\((.*)\)$", r"\1", kind)) for column, kind in table["columns"]})
+            row = {column: reader.value(re.sub(r"^LowCardinality\((.*)\)$", r"\1", kinds[column])) for column in columns}
+            rows.append({column: row.get(column) for column in kinds})
         if token not in self.tokens:
             table["rows"] += rows
         self.tokens.add(token)
@@ -137,7 +148,7 @@ class Chdb:
         with open(path, "wb") as file:
             file.write(data)
         self.query(f"INSERT INTO {name} SETTINGS insert_deduplication_token = '{token}', async_insert = 0 "
-                   f"SELECT * FROM file('{path}', RowBinary, '{structure}')")
+                   f"SELECT * FROM file('{path}', RowBinaryWithNamesAndTypes, '{structure}')")
 
     def all_rows(self, name, final=""):
         names = [line.split("\t")[:2] for line in self.query(f"DESCRIBE TABLE {name} FORMAT TabSeparatedRaw").splitlines()]
@@ -227,7 +238,7 @@ class ClickHouse:
             return self.engine.ask(body.decode().rstrip("\0"))
         self.requests.append(query["query"])
         assert headers["Content-Encoding"] == "zstd"
-        table = re.fullmatch(r"INSERT INTO (\w+) FORMAT RowBinary", query["query"])[1]
+        table = re.fullmatch(r"INSERT INTO (\w+) FORMAT RowBinaryWithNamesAndTypes", query["query"])[1]
         data = subprocess.run(["zstd", "-dc"], input=body, capture_output=True, check=True).stdout
         self.engine.insert(table, data, query["insert_deduplication_token"])
         return ""

@@ -10,6 +10,7 @@ lists by pages; and faults, each for the next request that matches:
 
 Every request is in store.requests as (method, key, query).
 """
+import collections
 import datetime
 import email.utils
 import hashlib
@@ -178,7 +179,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if key not in self.store.objects:
             raise Refused("NoSuchKey", "The specified key does not exist.")
         there = self.store.objects[key]
-        headers = [("ETag", there.etag), ("x-amz-meta-sha256", there.sha256)]
+        headers = [("ETag", there.etag), *([("x-amz-meta-sha256", there.sha256)] if self.store.keeps_metadata else [])]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if not wanted:
             return 200, there.body, headers
@@ -199,9 +200,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = "".join(f"<CommonPrefixes><Prefix>{escape(n)}</Prefix></CommonPrefixes>" if entries[n] else
                        f"<Contents><Key>{escape(n)}</Key><Size>{len(self.store.objects[n].body)}</Size>"
                        f"<ETag>{escape(self.store.objects[n].etag)}</ETag></Contents>" for n in names[:PAGE])
+        text += f"<IsTruncated>{str(len(names) > PAGE).lower()}</IsTruncated>"
         if len(names) > PAGE:
             text += f"<NextContinuationToken>{escape(names[PAGE - 1])}</NextContinuationToken>"
-        return 200, f"<ListBucketResult>{text}</ListBucketResult>".encode(), []
+        return 200, (self.store.page or f'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{text}</ListBucketResult>').encode(), []
 
     def begin(self, key):
         upload = f"upload-{len(self.store.requests)}"
@@ -220,12 +222,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def complete(self, key, values, body):
         self.check_conditions(key)
         _, parts, sha256 = self.upload(values)
+        if self.store.late_errors:
+            self.store.late_errors -= 1
+            return 200, b"<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code></Error>", []
         if self.store.forgets:
             self.store.forgets -= 1
             return 200, b"<CompleteMultipartUploadResult/>", []
         listed = [int(n) for n in re.findall(rb"<PartNumber>(\d+)<", body)]
         self.store.objects[key] = StoredObject(b"".join(parts[n] for n in listed), sha256)
         del self.store.uploads[values["uploadId"]]
+        if self.store.ends_unheard:
+            raise Refused("NoSuchUpload")
         return 200, b"<CompleteMultipartUploadResult/>", []
 
     def delete(self, key, values):
@@ -248,9 +255,12 @@ class Server(http.server.ThreadingHTTPServer):
         """Clients are killed and cut off all the time here."""
 
 
+Answer = collections.namedtuple("Answer", "status text")
+
+
 class Answers:
-    """A server that gives fixed answers to (method, path), texts or functions that give one: what credentials are fetched from.
-    Anything else is refused."""
+    """A server that gives fixed answers to (method, path), texts, Answers or functions that give one: what credentials are fetched
+    from. Anything else is refused."""
 
     def __init__(self, answers):
         self.seen, self.bodies = [], []
@@ -265,9 +275,10 @@ class Answers:
                 outer.seen.append((self.command, self.path, self.headers))
                 text = answers.get((self.command, self.path))
                 text = text() if callable(text) else text
-                self.send_response(403 if text is None else 200)
+                answer = text if isinstance(text, Answer) else Answer(403, "<E><Code>InvalidIdentityToken</Code></E>") if text is None else Answer(200, text)
+                self.send_response(answer.status)
                 self.end_headers()
-                self.wfile.write(b"<E><Code>InvalidIdentityToken</Code></E>" if text is None else text.encode())
+                self.wfile.write(answer.text.encode())
 
             do_GET = do_PUT = do_POST = give
 
@@ -311,6 +322,10 @@ class S3Store:
     def now(self):
         return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.ahead_s)
 
+    late_errors = 0  # so many uploads meet an error that comes after the status of a success
+    keeps_metadata = True
+    page = None  # what answers each list
+    ends_unheard = False  # uploads are ended, and said to be unknown, as to the second one who asks
     forgets = 0  # so many uploads are said to be done and are not
 
     def fail(self, method, part, what, times=1):

@@ -1,4 +1,5 @@
 """kubetape push: a tape into an object store, whatever becomes of the program and of the store."""
+import datetime
 import json
 import os
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 import threading
 
 from audit_log import request, write_log
-from s3_store import SECRET, Answers, S3Store, StoredObject
+from s3_store import SECRET, Answer, Answers, S3Store, StoredObject
 from tapes import KUBETAPE, TapeTest, event, pod
 
 
@@ -108,6 +109,18 @@ class Push(PushTest):
         self.assert_stored()
         self.assertEqual(self.store.uploads, {})
 
+    def test_an_error_that_comes_with_status_200_is_met_with_another_try(self):
+        self.store.late_errors = 1
+        self.push("--part-size", "16K")
+        self.assert_stored()
+        self.assertEqual(self.store.late_errors, 0)
+
+    def test_an_upload_that_was_ended_unheard_is_looked_for(self):
+        self.store.ends_unheard = True
+        self.push("--part-size", "16K")
+        self.assert_stored()
+        self.assertEqual(self.store.uploads, {})
+
     def test_two_tapes_with_one_prefix_stand_side_by_side(self):
         self.push()
         other = os.path.join(self.dir, "other.tape")
@@ -125,12 +138,20 @@ class Push(PushTest):
                 done = self.run_tape("verify", told["url"], env=self.env())
                 self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_two_pushes_at_once_do_no_harm(self):
-        both = [subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod"], env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                for _ in range(2)]
-        for one in both:
-            _, errors = one.communicate(timeout=60)
-            self.assertEqual((one.returncode, errors), (0, b""))
+    def test_pushes_at_once_do_no_harm(self):
+        for options in ([], ["--part-size", "16K"]):
+            self.store.objects.clear()
+            pushes = [subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod", *options], env=self.env(),
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+            for one in pushes:
+                _, errors = one.communicate(timeout=60)
+                self.assertEqual((one.returncode, errors), (0, b""))
+            self.assert_stored()
+            self.assertEqual(self.store.uploads, {})
+
+    def test_parts_that_another_push_of_the_same_gives_back_are_not_missed(self):
+        self.store.fail("PUT", "seg-000002", self.store.uploads.clear)
+        self.push("--part-size", "16K")
         self.assert_stored()
 
     def test_two_copies_of_a_tape_that_went_on_apart_are_not_mixed(self):
@@ -343,6 +364,28 @@ class Loss(PushTest):
         self.push()
         self.assertEqual(self.store.count("HEAD"), before + 4)
 
+    def test_a_store_that_keeps_no_metadata_is_told(self):
+        self.store.keeps_metadata = False
+        self.refused("has to keep metadata of objects")
+
+    def test_a_list_ends_where_the_store_says_so(self):
+        self.push()
+        self.store.page = "<ListBucketResult><IsTruncated>false</IsTruncated><NextContinuationToken></NextContinuationToken></ListBucketResult>"
+        self.assertIn("pushed 0 segments", self.push().stdout)
+
+    def test_a_list_that_goes_on_at_the_same_place_is_told(self):
+        self.push()
+        for token in ("", "again"):
+            self.store.page = ("<ListBucketResult><IsTruncated>true</IsTruncated>"
+                               f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>")
+            self.refused("the store says that its list goes on, and names no place where, or the same again")
+
+    def test_a_page_for_people_is_no_list(self):
+        self.push()
+        self.store.page = "<html><body>Welcome</body></html>"
+        self.refused("what answers in place of the store gives no list of objects; is its address right?")
+        self.assert_fails(self.run_tape("info", "s3://tapes/prod", env=self.env()), 1, "gives no list of objects")
+
     def test_a_store_that_lists_nothing_is_asked_for_each_segment(self):
         self.push()
         self.store.fail("GET", "", "AccessDenied")
@@ -474,9 +517,10 @@ class Identity(PushTest):
             file.write(text)
         return path
 
-    def pushes(self, **env):
+    def pushes(self, said="", **env):
         done = self.run_tape("push", self.tape, "s3://tapes/prod", env=self.bare(**env))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, f"^{said}$")
         self.assert_stored()
 
     def test_of_the_profile_in_the_shared_file(self):
@@ -492,6 +536,24 @@ class Identity(PushTest):
 
     def test_a_profile_that_is_nowhere_is_told(self):
         self.assert_fails(self.run_tape("push", self.tape, "s3://tapes/prod", "--profile", "ops", env=self.bare()), 1, "no profile 'ops'")
+
+    def test_a_profile_that_is_chosen_counts_before_the_environment(self):
+        path = self.file("credentials", f"[ops]\naws_access_key_id=AKIDTEST\naws_secret_access_key = {SECRET}\n")
+        done = self.run_tape("push", self.tape, "s3://tapes/prod", "--profile", "ops",
+                             env=self.env(AWS_ACCESS_KEY_ID="other", AWS_SECRET_ACCESS_KEY="x", AWS_SHARED_CREDENTIALS_FILE=path))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assert_stored()
+
+    def test_a_way_to_keys_that_is_not_followed_is_told_and_the_machines_own_are_not_taken(self):
+        base = "/latest/meta-data/iam/security-credentials/"
+        for ways in ("role_arn = r\nsource_profile = default", "credential_process = /bin/x", "role_arn = r\ncredential_source = Ec2InstanceMetadata",
+                     "sso_session = s"):
+            path = self.file("config", f"[profile ops]\n{ways}\n")
+            with Answers({("PUT", "/latest/api/token"): "imds", ("GET", base): "r", ("GET", base + "r"): json.dumps(self.keys())}) as service:
+                done = self.run_tape("push", self.tape, "s3://tapes/prod", env=self.bare(
+                    AWS_CONFIG_FILE=path, AWS_PROFILE="ops", AWS_EC2_METADATA_DISABLED="false", AWS_EC2_METADATA_SERVICE_ENDPOINT=service.url))
+                self.assert_fails(done, 1, "which is not supported here")
+                self.assertEqual(service.seen, [])
 
     def test_a_session_token_is_sent(self):
         self.store.token = "session"
@@ -545,15 +607,49 @@ class Identity(PushTest):
             self.pushes(AWS_EC2_METADATA_DISABLED="false", AWS_EC2_METADATA_SERVICE_ENDPOINT=service.url)
             self.assertEqual([h.get("X-aws-ec2-metadata-token") for _, _, h in service.seen], [None, "imds", "imds"])
 
+    def role_answer(self):
+        return (f"<R><Credentials><AccessKeyId>AKIDTEST</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey>"
+                "<SessionToken>session</SessionToken><Expiration>2199-01-01T00:00:00Z</Expiration></Credentials></R>")
+
     def test_of_a_web_identity(self):
         self.store.token = "session"
-        answer = (f"<R><Credentials><AccessKeyId>AKIDTEST</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey>"
-                  "<SessionToken>session</SessionToken><Expiration>2199-01-01T00:00:00Z</Expiration></Credentials></R>")
-        with Answers({("POST", "/"): answer}) as service:
+        with Answers({("POST", "/"): self.role_answer()}) as service:
             self.pushes(AWS_WEB_IDENTITY_TOKEN_FILE=self.file("jwt", "a.b.c\n"), AWS_ROLE_ARN="arn:aws:iam::1:role/tapes",
                         AWS_ENDPOINT_URL_STS=service.url)
             self.assertIn("WebIdentityToken=a.b.c", service.bodies[0])
             self.assertIn("RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Ftapes", service.bodies[0])
+
+    def test_of_a_web_identity_when_the_service_is_less_busy(self):
+        self.store.token = "session"
+        answers = [Answer(503, "<E/>"), Answer(400, "<E><Code>Throttling</Code></E>"), self.role_answer()]
+        with Answers({("POST", "/"): lambda: answers.pop(0)}) as service:
+            self.pushes("kubetape push: the web identity was not taken for the role: .*; trying again\n",
+                        AWS_WEB_IDENTITY_TOKEN_FILE=self.file("jwt", "a.b.c\n"), AWS_ROLE_ARN="r", AWS_ENDPOINT_URL_STS=service.url)
+            self.assertEqual(len(service.seen), 3)
+
+    def test_of_the_instances_metadata_when_it_is_less_busy(self):
+        self.store.token = "session"
+        base = "/latest/meta-data/iam/security-credentials/"
+        roles = [Answer(503, ""), "node-role"]
+        with Answers({("PUT", "/latest/api/token"): "imds", ("GET", base): lambda: roles.pop(0),
+                      ("GET", base + "node-role"): json.dumps(self.keys())}) as service:
+            self.pushes("kubetape push: the instance's metadata service is busy; trying again\n",
+                        AWS_EC2_METADATA_DISABLED="false", AWS_EC2_METADATA_SERVICE_ENDPOINT=service.url)
+            self.assertEqual(roles, [])
+
+    def test_keys_that_end_soon_are_good_while_nobody_gives_new_ones(self):
+        soon = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=3)
+        first = {**self.keys(), "Expiration": soon.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        answers, self.store.token = [json.dumps(first)], "session"
+        with Answers({("GET", "/keys"): lambda: answers.pop(0) if answers else Answer(500, "")}) as service:
+            self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys")
+            self.assertGreater(len(service.seen), 1)
+
+    def test_of_the_services_section_that_the_profile_names(self):
+        path = self.file("config", "[services local]\ndynamodb =\n  endpoint_url = http://127.0.0.1:1\ns3 =\n"
+                                   f"  endpoint_url = {self.store.endpoint}\n[profile ops]\nservices = local\nendpoint_url = http://127.0.0.1:1\n"
+                                   f"aws_access_key_id = AKIDTEST\naws_secret_access_key = {SECRET}\n")
+        self.pushes(AWS_CONFIG_FILE=path, AWS_PROFILE="ops", AWS_ENDPOINT_URL="")
 
     def test_a_web_identity_that_is_refused_is_told(self):
         with Answers({}) as service:

@@ -153,8 +153,8 @@ class Everything(EverythingTest):
         self.assertEqual(len(self.server.requests), before + 2)  # both accounts
         self.audit(request("delete", self.version(13), 4000.9, user="carol"))
         self.push()
-        self.assertEqual([r for r in self.server.requests[before + 2:] if r.startswith("INSERT")],
-                         ["INSERT INTO audit FORMAT RowBinary", "INSERT INTO audit_hours FORMAT RowBinary"])
+        self.assertEqual([r.split(" FORMAT ")[0] for r in self.server.requests[before + 2:] if r.startswith("INSERT")],
+                         ["INSERT INTO audit", "INSERT INTO audit_hours"])
         self.assertEqual(self.answers(), [("", "version", "carol", "delete"), ("10", "version", "bob", "create"), ("12", "version", "alice", "patch")])
 
     def test_an_event_that_several_requests_may_have_made_is_disputed(self):
@@ -177,6 +177,33 @@ class Everything(EverythingTest):
                 self.assertEqual(holder[0].wait(60), -9)
                 self.push()
                 self.assert_stored()
+
+    def test_columns_that_somebody_added_stay_empty(self):
+        self.push()
+        for name, table in self.server.engine.tables.items():
+            table["columns"].insert(2, ("team", "String"))
+            table["rows"].clear()
+        self.server.engine.tokens.clear()
+        self.push()
+        self.assert_stored()
+        self.assertEqual({r["team"] for r in self.server.rows("events") + self.server.rows("connections")}, {None})
+
+    def test_rows_that_somebody_removed_come_again_although_the_server_remembers_their_tokens(self):
+        self.push()
+        for table in self.server.engine.tables.values():
+            table["rows"].clear()
+        self.push()
+        self.assert_stored()
+        self.assertEqual(len(self.server.rows("connections")), 1)
+        self.assertEqual(len(self.server.rows("audit")), 2)
+        self.assertEqual(len(self.server.rows("audit_hours")), 2)
+
+    def test_a_column_of_another_type_is_refused_by_the_server(self):
+        self.push()
+        events = self.server.engine.tables["events"]
+        events["columns"] = [(name, "DateTime64(3, 'UTC')" if name == "time" else kind) for name, kind in events["columns"]]
+        self.server.engine.tables["segments"]["rows"].clear()
+        self.assertIn("Type of 'time' must be DateTime64(3, 'UTC'), not DateTime64(9, 'UTC')", self.push(code=1).stderr)
 
     def test_a_database_of_an_older_version_gets_the_tables_that_it_lacks(self):
         self.push()
