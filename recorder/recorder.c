@@ -158,8 +158,9 @@ static void count_failing(struct status_streams *to, const struct stream *s, int
 	const struct stream_figures f = stream_figures(s);
 	int64_t failing_ns = now - f.failing_since_mono_ns;
 
+	to->total += !f.gone;
 	to->watched += f.watched;
-	if (!f.failed_attempts)
+	if (!f.failed_attempts || f.gone)
 		return;
 	to->failing++;
 	if (!to->failure || failing_ns > to->failing_ns) {
@@ -171,7 +172,7 @@ static void count_failing(struct status_streams *to, const struct stream *s, int
 static void on_check(uv_timer_t *timer)
 {
 	struct recorder *r = timer->data;
-	struct status_streams streams = {.total = r->stream_count};
+	struct status_streams streams = {0};
 	int64_t now = clock_mono_ns(r->x.clock);
 	bool missing = false;
 

@@ -37,6 +37,7 @@ struct recorder {
 	bool new_cluster;    /* and is of another cluster */
 	bool discover_soon;  /* a CRD or an APIService changed */
 	bool discover_again; /* and its documents may follow later */
+	int64_t missing_ns;  /* age of the last discovery at which the next one looks for what answers 404 */
 
 	uint64_t rotated_seq; /* the tape's last event when a signal last asked for a new segment */
 	uint64_t removed_segments, forced_segments; /* by retention, as reported last */

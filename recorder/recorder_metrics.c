@@ -2,8 +2,8 @@
  * recorder_metrics.c: see recorder_internal.h. What --metrics answers: /metrics in Prometheus' text format,
  * /healthz (the loop turns) and /readyz (every first list is on the tape, and it can be written).
  *
- * A label tells each stream apart: its resource as kubectl names it, its namespace ("" for all). Selectors
- * are the same for all streams of a recording.
+ * Labels tell what is followed: the resource as kubectl names it, its namespace ("" for all). Selectors are the same for
+ * all streams of a recording, and versions of a resource follow each other.
  */
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
@@ -13,6 +13,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -102,32 +104,80 @@ static const struct stream_column columns[] = {
 		failed_of},
 };
 
+/* By their labels. */
+static int compare_series(const void *left, const void *right)
+{
+	const struct stream_figures *a = left, *b = right;
+	int order = strcmp(a->group, b->group);
+
+	order = order ? order : strcmp(a->resource, b->resource);
+	return order ? order : strcmp(a->namespace, b->namespace);
+}
+
+static void add_figures(struct stream_figures *to, const struct stream_figures *f)
+{
+	to->events += f->events;
+	to->bytes += f->bytes;
+	to->objects += f->objects;
+	to->gaps += f->gaps;
+	to->watched |= f->watched;
+	to->failed_attempts += f->failed_attempts;
+}
+
+/* A series for each resource and namespace, whatever versions of it were followed; the caller frees. */
+static struct stream_figures *list_series(const struct recorder *r, size_t *ret_count)
+{
+	struct stream_figures *series = xcalloc(r->stream_count + 1, sizeof(*series));
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->stream_count; i++) {
+		series[i] = stream_figures(r->streams[i]);
+		if (series[i].gone)
+			series[i].failed_attempts = 0;
+	}
+	qsort(series, r->stream_count, sizeof(*series), compare_series);
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (count && compare_series(&series[count - 1], &series[i]) == 0)
+			add_figures(&series[count - 1], &series[i]);
+		else
+			series[count++] = series[i];
+	}
+	*ret_count = count;
+	return series;
+}
+
 static void put_streams(const struct recorder *r, struct buf *to)
 {
+	size_t count;
+	struct stream_figures *series = list_series(r, &count);
+
 	for (size_t c = 0; c < COUNT_OF(columns); c++) {
 		head(to, columns[c].name, columns[c].type, columns[c].help);
-		for (size_t i = 0; i < r->stream_count; i++) {
-			const struct stream_figures f = stream_figures(r->streams[i]);
+		for (size_t i = 0; i < count; i++) {
+			const struct stream_figures *f = &series[i];
 
-			say(to, "%s{resource=\"%s%s%s\",namespace=\"%s\"} %ju\n", columns[c].name, f.resource,
-				*f.group ? "." : "", f.group, f.namespace, (uintmax_t)columns[c].of(&f));
+			say(to, "%s{resource=\"%s%s%s\",namespace=\"%s\"} %ju\n", columns[c].name,
+				f->resource, *f->group ? "." : "", f->group, f->namespace,
+				(uintmax_t)columns[c].of(f));
 		}
 	}
+	free(series);
 }
 
 static void put_silence(const struct recorder *r, struct buf *to)
 {
 	int64_t now = clock_mono_ns(r->x.clock), longest = 0;
-	size_t watched = 0;
+	size_t followed = 0, watched = 0;
 
 	for (size_t i = 0; i < r->stream_count; i++) {
 		const struct stream_figures f = stream_figures(r->streams[i]);
 
+		followed += !f.gone;
 		watched += f.watched;
 		if (f.watched && now - f.last_byte_mono_ns > longest)
 			longest = now - f.last_byte_mono_ns;
 	}
-	gauge(to, "kubetape_streams", "Things followed.", (double)r->stream_count);
+	gauge(to, "kubetape_streams", "Things followed that the server has.", (double)followed);
 	gauge(to, "kubetape_watches", "Streams that are watched right now.", (double)watched);
 	gauge(to, "kubetape_longest_silence_seconds",
 		"Time since the last byte of the watch that is silent longest.", (double)longest / 1e9);

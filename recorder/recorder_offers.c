@@ -14,7 +14,7 @@
 #define COMPLAIN_S 30
 /* Discovery is asked again so often even if no CRD says so. */
 #define DISCOVER_EVERY_S 300
-/* ... and so often while something that was there answers 404. */
+/* ... and first after this time while something that was there answers 404. */
 #define DISCOVER_MISSING_S 2
 /* An API server makes the OpenAPI document of a new definition a second or two
  * after it offers its resource. */
@@ -191,28 +191,50 @@ static void restart_streams_of_new_cluster(struct recorder *r)
 		stream_new_epoch(r->streams[i]);
 }
 
+/* Of what was asked for by name, something else may be gone. */
 static int add_new_streams(struct recorder *r, const struct catalog *catalog)
 {
 	struct catalog_choice choice = {0};
-	int rc = selection_resources(r->o, catalog, &choice, &r->err);
+	struct err why = {0};
+	int rc = selection_resources(r->o, catalog, &choice, &why);
 
 	if (rc == 0)
 		rc = add_streams(r, &choice);
+	else if (rc == ERR_NOT_FOUND)
+		rc = 0;
+	else
+		err_copy(&r->err, &why);
 	catalog_choice_release(&choice);
 	return rc;
 }
 
-/* What answers 404 and is not offered any more is gone, and its objects with it. */
+/* What answers 404 and is not offered any more in its version is gone, and its objects with it: if there is another version,
+ * its stream has them. */
 static int end_vanished(struct recorder *r, const struct catalog *catalog)
 {
 	for (size_t i = 0; i < r->stream_count; i++) {
 		struct stream *s = r->streams[i];
+		bool is_offered =
+			catalog_find_version(catalog, stream_group(s), stream_version(s), stream_resource(s));
 
-		if (stream_is_missing(s) && !catalog_has(catalog, stream_group(s), stream_resource(s)) &&
-			stream_vanished(s, &r->err))
+		stream_note_offer(s, is_offered);
+		if (stream_is_missing(s) && !is_offered && stream_vanished(s, &r->err))
 			return r->err.code;
 	}
 	return 0;
+}
+
+/* Of a resource that is followed the cluster has another version now. */
+static bool has_other_version(const struct recorder *r, const struct catalog *catalog)
+{
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const struct stream *s = r->streams[i];
+
+		if (!catalog_find_version(catalog, stream_group(s), stream_version(s), stream_resource(s)) &&
+			catalog_has(catalog, stream_group(s), stream_resource(s)))
+			return true;
+	}
+	return false;
 }
 
 static void on_discovery(void *context, const struct discovery_result *result, const struct err *err)
@@ -244,7 +266,7 @@ static void on_discovery(void *context, const struct discovery_result *result, c
 	if (changed == 0)
 		return;
 	flusher_dirty(r->x.flusher);
-	if (r->o->all && add_new_streams(r, result->catalog)) {
+	if ((r->o->all || has_other_version(r, result->catalog)) && add_new_streams(r, result->catalog)) {
 		recorder_stop(r, &r->err);
 		return;
 	}
@@ -274,6 +296,18 @@ static bool offers_changed(struct recorder *r)
 	return changed;
 }
 
+/* Long enough to ask again: twice as long each time, as there are servers that offer what they do not have. */
+static bool is_missing_for_long(struct recorder *r, bool missing, int64_t age)
+{
+	if (!missing)
+		r->missing_ns = DISCOVER_MISSING_S * NS_PER_S;
+	if (!missing || age <= r->missing_ns)
+		return false;
+	r->missing_ns = 2 * r->missing_ns < DISCOVER_EVERY_S * NS_PER_S ? 2 * r->missing_ns
+									: DISCOVER_EVERY_S * NS_PER_S;
+	return true;
+}
+
 void recorder_look_for_offers(struct recorder *r, bool missing)
 {
 	int64_t now = clock_mono_ns(r->x.clock), age = now - r->discovered_mono_ns;
@@ -284,7 +318,7 @@ void recorder_look_for_offers(struct recorder *r, bool missing)
 		r->discover_soon = true;
 		r->discover_again = false;
 	}
-	if (missing && age > DISCOVER_MISSING_S * NS_PER_S)
+	if (is_missing_for_long(r, missing, age))
 		r->discover_soon = true;
 	if (!r->discover_soon && age <= DISCOVER_EVERY_S * NS_PER_S)
 		return;

@@ -347,13 +347,15 @@ static int has_live(struct tape *tape, uint32_t resource, struct err *err)
 	return rc;
 }
 
-/* 1 when the cluster no longer has what the stream followed, and objects of it live on the tape. */
+/* 1 when the cluster no longer has what the stream followed, in its version, and objects of it live on the tape. */
 static int has_vanished(
 	struct tape *tape, const struct tape_stream *s, const struct catalog *catalog, struct err *err)
 {
 	const struct tape_resource *r = tape_resource_by_id(tape, s->resource);
 
-	return r && !catalog_has(catalog, r->apigroup, r->resource) ? has_live(tape, s->resource, err) : 0;
+	return r && !catalog_find_version(catalog, r->apigroup, r->version, r->resource)
+		       ? has_live(tape, s->resource, err)
+		       : 0;
 }
 
 static int give_stream(const struct tape *tape, const struct tape_stream *s,

@@ -392,6 +392,7 @@ struct stream_figures stream_figures(const struct stream *s)
 		.objects = known_count(s->ingest.known),
 		.gaps = s->gap.count,
 		.watched = s->state == STREAM_WATCHING,
+		.gone = s->is_withdrawn && s->refusal == 404,
 		.last_byte_mono_ns = s->watch.last_byte_mono_ns,
 		.failed_attempts = s->trouble.attempts,
 		.failing_since_mono_ns = s->trouble.since_mono_ns,
@@ -422,6 +423,16 @@ const char *stream_resource(const struct stream *s)
 uint64_t stream_watch_events(const struct stream *s)
 {
 	return s->watch_events;
+}
+
+const char *stream_version(const struct stream *s)
+{
+	return s->version;
+}
+
+void stream_note_offer(struct stream *s, bool is_offered)
+{
+	s->is_withdrawn = !is_offered;
 }
 
 bool stream_is_missing(const struct stream *s)

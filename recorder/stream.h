@@ -67,6 +67,9 @@ void stream_kick(struct stream *s);
 bool stream_is_missing(const struct stream *s);
 int stream_vanished(struct stream *s, struct err *err) MUST_CHECK;
 
+/* What discovery said last. A stream that answers 404 and is not offered any more is gone. */
+void stream_note_offer(struct stream *s, bool is_offered);
+
 /* This is another life of the cluster: forget where we were and list. */
 void stream_new_epoch(struct stream *s);
 
@@ -75,6 +78,7 @@ struct stream_figures {
 	const char *group, *resource, *namespace;
 	uint64_t events, bytes, objects, gaps;
 	bool watched;
+	bool gone;                 /* the server does not have it any more */
 	int64_t last_byte_mono_ns; /* while watched */
 	/* In a row, and why; 0 if the last one was good. */
 	uint64_t failed_attempts;
@@ -87,6 +91,7 @@ uint32_t stream_id(const struct stream *s);
 const char *stream_name(const struct stream *s); /* "pods", "deployments.apps", "pods in 'x'" */
 const char *stream_group(const struct stream *s);
 const char *stream_resource(const struct stream *s);
+const char *stream_version(const struct stream *s);
 uint64_t stream_watch_events(const struct stream *s); /* recorded from watches */
 bool stream_is_refused(const struct stream *s);       /* the last attempt met 401, 403 or 404 */
 

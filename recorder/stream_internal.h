@@ -47,6 +47,7 @@ struct stream {
 	char *group, *version, *resource, *kind, *namespace, *label_selector, *field_selector;
 	char *api_version, *path, *name;
 
+	bool is_withdrawn; /* discovery did not have it, the last time */
 	enum stream_state state;
 	enum followup_step step; /* after STREAM_WAITING */
 	uv_timer_t timer;        /* see stream_set_timer */

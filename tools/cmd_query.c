@@ -118,7 +118,8 @@ static void tell_shared_clusters(const struct tape_set *set)
 {
 	for (size_t i = 1; i < set->count; i++) {
 		for (size_t k = 0; k < i; k++) {
-			if (strcmp(set->tapes[k].cluster, set->tapes[i].cluster) == 0) {
+			if (!set->tapes[k].problem && !set->tapes[i].problem &&
+				strcmp(set->tapes[k].cluster, set->tapes[i].cluster) == 0) {
 				tell_shared(&set->tapes[k], &set->tapes[i]);
 				break;
 			}
@@ -153,11 +154,11 @@ static int open_session(const struct query_options *o, const struct operands *op
 		return sql_session_open(operands->items[0], ret, err);
 	rc = tape_set_find(&o->tapes, &set, err);
 	if (!rc)
-		tell_shared_clusters(&set);
-	if (!rc)
 		rc = sql_session_open_many(set.tapes, set.count, ret, err);
-	if (!rc)
+	if (!rc) {
+		tell_shared_clusters(&set);
 		*ret_lacks_tapes = tell_problems(&set);
+	}
 	tape_set_release(&set);
 	return rc;
 }

@@ -71,6 +71,11 @@ class Tapes(TapeTest):
         self.assertRegex(done.stderr, "^kubetape query: '.*eu.tape' and '.*us.tape' are both of cluster 'one': an object that both have is there twice\n$")
         self.assertEqual(self.run_tape("query", "--tapes", self.folder, "SELECT count(*) FROM events").stderr, "")
 
+    def test_a_tape_of_two_names_is_asked_once_and_a_link_to_where_one_comes_from_is_not_followed(self):
+        os.symlink("us.tape", os.path.join(self.folder, "a-latest.tape"))
+        os.symlink(".", os.path.join(self.folder, "loop"))
+        self.assertEqual(self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1"), [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}])
+
     def test_a_store_is_asked_as_a_folder_is(self):
         with S3Store() as store:
             env = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": os.path.join(self.dir, "cache"), **store.env}

@@ -117,6 +117,58 @@ time.sleep(600)
 """
 
 
+# Deletes the pods of a node that is gone, and asks again until it is told that it is done.
+EMPTYING = BEGINS + """
+def look(pod):
+    if pod["spec"]["nodeName"] in [node["metadata"]["name"] for node in nodes.cache.values()]:
+        return
+    path = "/api/v1/namespaces/default/pods/" + pod["metadata"]["name"]
+    while True:
+        try:
+            if cluster.ask("DELETE", path)[0] in (200, 202, 404):
+                return
+        except OSError:
+            pass
+def look_again(*_):
+    for pod in list(pods.cache.values()):
+        look(pod)
+nodes = Informer(cluster, "/api/v1/nodes", lambda *_: None, lambda *_: None, look_again)
+pods = Informer(cluster, "/api/v1/pods", look, lambda old, pod: look(pod), lambda *_: None)
+nodes.start()
+nodes.synced.wait()
+pods.start()
+time.sleep(600)
+"""
+# A ConfigMap for each node that has pods, with their names.
+NAMING = BEGINS + """
+from informer import LOCK
+def sync(*_):
+    wanted = {}
+    for pod in pods.cache.values():
+        wanted.setdefault("on-" + pod["spec"]["nodeName"], []).append(pod["metadata"]["name"])
+    there = {m["metadata"]["name"]: m["data"]["pods"] for m in cluster.ask("GET", MAPS)[1]["items"]}
+    for name in set(there) - set(wanted):
+        cluster.ask("DELETE", MAPS + "/" + name)
+    for name, names in wanted.items():
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"pods": " ".join(sorted(names))}}
+        if name not in there:
+            cluster.ask("POST", MAPS, body)
+        elif there[name] != body["data"]["pods"]:
+            cluster.ask("PUT", MAPS + "/" + name, body)
+def sync_later(*_):
+    dirty.set()
+dirty = threading.Event()
+pods = Informer(cluster, "/api/v1/pods", sync_later, sync_later, sync_later, "resourceVersion=0")
+pods.start()
+pods.synced.wait()
+while True:
+    dirty.wait()
+    dirty.clear()
+    with LOCK:
+        sync()
+"""
+
+
 class Fleeting(test_sweep.Story):
     """In the end a pod comes and goes at once."""
 
@@ -136,6 +188,18 @@ class Joining(test_sweep.Story):
         self.next(test_sweep.NODES, "ADDED", self.node("node-new"))
         self.next(test_sweep.PODS, "ADDED", self.pod("joined", 0, "Running", "node-new"))
         self.next(test_sweep.NODES, "MODIFIED", self.node("node-0"))
+
+
+class Emptied(test_sweep.Story):
+    """A node goes, and its pods are left."""
+
+    def __init__(self, names):
+        test_sweep.Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-0") for name in names])
+        self.listed(test_sweep.NODES, self.rv, [self.node("node-0"), self.node("node-1")])
+        self.next(test_sweep.NODES, "DELETED", self.node("node-0"))
+        self.next(test_sweep.NODES, "MODIFIED", self.node("node-1"))
 
 
 class SweepCountsTest(unittest.TestCase):
@@ -161,6 +225,18 @@ class SweepCountsTest(unittest.TestCase):
                 report = json.loads(output)
                 self.assertEqual((sweep.returncode, report["without"]["gc"], report["without"]["left"], report["wrong"]), (0, True, 2, 0), errors)
                 self.assertIn(" --gc ", report["again"])
+
+    def test_a_deletion_of_what_is_about_to_go_is_no_more(self):
+        self.tape = Emptied(["web-0", "web-1"]).write(self.folder + "/emptied.tape")
+        report = self.end(self.begin("--patterns", "writes", "--settle", "1s",
+            command=[sys.executable, "-c", EMPTYING, os.path.dirname(BLIND)]), 0)
+        self.assertGreater(report["fine"], 1)
+
+    def test_an_older_list_with_another_object_of_that_name_explains_the_deletion_of_what_had_no_predecessor_then(self):
+        self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/moving.tape")
+        report = self.end(self.begin("--write", "overlay", "--settle", "1s", "--max", "16",
+            command=[sys.executable, "-c", NAMING, os.path.dirname(BLIND)]), 0)
+        self.assertGreater(report["made_again"], 0)
 
     def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):
         self.tape = test_sweep.Story(["web-0"]).write(self.folder + "/one.tape")

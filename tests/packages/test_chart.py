@@ -85,6 +85,15 @@ class Chart(unittest.TestCase):
                 made = render(*values)
                 self.assertEqual(may_read(made), not leaves_out(made))
 
+    def test_what_is_to_be_left_out_is_left_out_also_of_everything(self):
+        args = of_kind(render("record.everything=true", "record.exclude={secrets,leases}"), "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
+        self.assertEqual([a for a in args if a.startswith("--exclude")], ["--exclude=secrets", "--exclude=leases"])
+
+    def test_credentials_for_a_push_have_a_place(self):
+        made = render("envFrom[0].secretRef.name=store", "serviceAccount.annotations.role=r")
+        self.assertEqual(of_kind(made, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["envFrom"], [{"secretRef": {"name": "store"}}])
+        self.assertEqual(of_kind(made, "ServiceAccount")[0]["metadata"]["annotations"], {"role": "r"})
+
     def test_no_right_goes_beyond_reading(self):
         for values in ((), ("record.everything=true",)):
             for rule in of_kind(render(*values), "ClusterRole")[0]["rules"]:

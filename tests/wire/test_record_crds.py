@@ -1,5 +1,6 @@
 """Resources that come and go while everything is recorded; rights that are taken away."""
 
+import os
 import unittest
 
 from recording import RecordTest, plain_rows
@@ -129,6 +130,27 @@ class Offers(RecordTest):
         events = recording.wait_events(2, "resource='crontabs'")
         self.assertEqual([e.split()[0] for e in events], ["ADDED", "MODIFIED"])
         self.assertEqual(recording.query("SELECT * FROM missed"), [])
+
+    def test_a_resource_whose_version_changes_is_followed_in_the_new_one_whether_it_was_named_or_not(self):
+        for what, count in (("--all", 3), ("crontabs", 1)):
+            with self.subTest(what):
+                self.tape = os.path.join(self.folder, what + ".tape")
+                old = self.api.add("crontabs", "CronTab", "stable.example.com", version="v1alpha1", custom=True)
+                self.crds.put("crontabs.stable.example.com")
+                old.put("a", uid="u1")
+                recording = self.record(what).ready(count)
+                old.watching()
+                self.api.remove(old)
+                new = self.api.add("crontabs", "CronTab", "stable.example.com", version="v1", custom=True)
+                new.put("a", uid="u1")
+                self.crds.put("crontabs.stable.example.com")
+                old.disturb(lambda x: x.end())
+                new.watching()
+                wait_for(lambda: recording.query("SELECT version FROM objects WHERE resource='crontabs'") == [{"version": "v1"}], "the old one's end")
+                self.assertEqual(recording.query("SELECT type, version FROM events WHERE resource='crontabs' ORDER BY version, seq"),
+                                 [{"type": "ADDED", "version": "v1"}, {"type": "ADDED", "version": "v1alpha1"}, {"type": "DELETED", "version": "v1alpha1"}])
+                self.assertEqual(recording.stop(), 0)
+                self.api.remove(new)
 
     def test_a_schema_change_is_a_gap_without_visible_change(self):
         crons = self.add_crontabs()

@@ -51,6 +51,27 @@ class Metrics(RecordTest):
         self.assertEqual((values["kubetape_objects" + pods], values["kubetape_watched" + pods]), (1, 1))
         self.assertEqual((values["kubetape_streams"], values["kubetape_watches"]), (2, 2))
 
+    def test_a_resource_of_two_versions_is_one_series_and_what_is_gone_is_not_awaited(self):
+        crds = self.api.add("customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io", namespaced=False)
+        old = self.api.add("crontabs", "CronTab", "stable.example.com", version="v1alpha1", custom=True)
+        crds.put("crontabs.stable.example.com")
+        old.put("a", uid="u1")
+        recording = self.start("--all").ready(3)
+        old.watching()
+        self.api.remove(old)
+        new = self.api.add("crontabs", "CronTab", "stable.example.com", version="v1", custom=True)
+        new.put("a", uid="u1")
+        crds.put("crontabs.stable.example.com")
+        old.disturb(lambda x: x.end())
+        new.watching()
+        values = wait_for(lambda: (v := self.values())["kubetape_streams"] == 3 and v, "the old version is gone")
+        crons = '{resource="crontabs.stable.example.com",namespace=""}'
+        self.assertEqual((values["kubetape_watches"], values["kubetape_watched" + crons]), (3, 1))
+        self.assertEqual(values["kubetape_failed_attempts" + crons], 0)
+        names = re.findall(r"^([a-z_]+\{[^}]*\}) ", self.get("/metrics")[1], re.MULTILINE)
+        self.assertEqual(len(names), len(set(names)))
+        recording.stop()
+
     def test_gaps_flushes_and_the_tape_are_counted(self):
         self.pods.put("a")
         recording = self.start("pods").ready(1)

@@ -22,6 +22,14 @@ static struct sql_tape *add_tape(
 	return &set->tapes[set->count++];
 }
 
+static void release_tape(struct sql_tape *t)
+{
+	free((char *)t->path);
+	free((char *)t->name);
+	free((char *)t->cluster);
+	free(t->problem);
+}
+
 /* The file's name without its ending. */
 static struct slice base_name(const char *path)
 {
@@ -103,6 +111,13 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 static bool is_segment(const char *name)
 {
 	return strncmp(name, "seg-", 4) == 0 || strncmp(name, "open-", 5) == 0;
@@ -123,6 +138,18 @@ static bool looks_like_tape(const char *path)
 
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err);
 
+/* A link to a folder that the walk comes from. */
+static bool is_above(const char *path, const char *folder)
+{
+	char *target = realpath(path, NULL), *from = realpath(folder, NULL);
+	size_t len = target ? strlen(target) : 0;
+	bool is = target && from && strncmp(from, target, len) == 0 && (!from[len] || from[len] == '/');
+
+	free(target);
+	free(from);
+	return is;
+}
+
 /* An entry of a folder that is no tape itself. */
 static void add_entry(
 	struct tape_set *set, const char *folder, const char *name, const char *given, int depth)
@@ -131,7 +158,7 @@ static void add_entry(
 	size_t len = strlen(name), ending = strlen(FORMAT_FILE_ENDING);
 	struct err problem;
 
-	if (is_folder(path) && depth) {
+	if (is_folder(path) && depth && !is_above(path, folder)) {
 		if (add_below(set, path, given, depth - 1, &problem))
 			add_unread(set, path, given, &problem);
 	} else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0) {
@@ -200,6 +227,33 @@ static int add_word(struct tape_set *set, const char *word, struct err *err)
 	return rc;
 }
 
+/* One file or folder by two names, as of a link `latest.tape`: the first name that is no link is kept. */
+static bool is_same(const struct sql_tape *a, const struct sql_tape *b)
+{
+	struct stat first, second;
+
+	return stat(a->path, &first) == 0 && stat(b->path, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
+static void drop_links(struct tape_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		for (size_t k = i + 1; k < set->count;) {
+			size_t goes = is_link(set->tapes[i].path) ? i : k;
+
+			if (!is_same(&set->tapes[i], &set->tapes[k])) {
+				k++;
+				continue;
+			}
+			release_tape(&set->tapes[goes]);
+			memmove(&set->tapes[goes], &set->tapes[goes + 1],
+				(--set->count - goes) * sizeof(*set->tapes));
+			k = i + 1;
+		}
+	}
+}
+
 int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err)
 {
 	int rc = 0;
@@ -207,17 +261,14 @@ int tape_set_find(const struct text_list *words, struct tape_set *ret, struct er
 	*ret = (struct tape_set){0};
 	for (size_t i = 0; i < words->count && !rc; i++)
 		rc = add_word(ret, words->items[i], err);
+	drop_links(ret);
 	return rc;
 }
 
 void tape_set_release(struct tape_set *set)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		free((char *)set->tapes[i].path);
-		free((char *)set->tapes[i].name);
-		free((char *)set->tapes[i].cluster);
-		free(set->tapes[i].problem);
-	}
+	for (size_t i = 0; i < set->count; i++)
+		release_tape(&set->tapes[i]);
 	free(set->tapes);
 	*set = (struct tape_set){0};
 }

@@ -9,7 +9,8 @@
 #define RESOURCE(of) of ".resource || iif(" of ".apigroup = '', '', '.' || " of ".apigroup)"
 
 /* How many deletions of that key the view explains. `frozen` are the resources that were shown as of an event. An object that
- * is named by its name is looked for in the view by its name, else by its UID. */
+ * is named is looked for in the view by its UID; if it is named by its name, one that had this name before counts as well, as long as
+ * what is deleted has a predecessor of that time, too: else nothing in the view says that there is to be such a thing. */
 static const char explained_sql[] =
 	"WITH frozen AS (SELECT value AS name, %llu AS as_of FROM json_each(%Q)"
 	"  UNION ALL SELECT value, %llu FROM json_each(%Q)),"
@@ -19,21 +20,28 @@ static const char explained_sql[] =
 	"  WHERE verb = 'delete' AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND " RESOURCE(
 		"d") "   || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
 		     "  AND time_ns >= coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 0)),"
-		     " versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
-		     "  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE(
-			     "e") "),"
-				  " named AS (SELECT d.write, " SWEEP_NAMES("d.text",
-					  "v") " AS by_name, v.* FROM deletions AS d"
-					       "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
-					       "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
-					       "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR " SWEEP_NAMES(
-						       "d.text",
-						       "v") ")),"
-							    " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
-							    "   AND o.name = n.name AND o.type <> 'DELETED' AND (n.by_name OR o.uid = n.uid) AND o.seq = (SELECT max(seq)"
-							    "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
-							    "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
-							    " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
+		     " first AS (SELECT min(seq) AS seq FROM (SELECT seq FROM writes AS c WHERE (verb = 'create' OR status = 201)"
+		     "   AND " RESOURCE(
+			     "c") " || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
+				  "  UNION ALL SELECT seq FROM events AS e"
+				  "   WHERE " RESOURCE(
+					  "e") " || ' ' || coalesce(namespace || '/', '') || name GLOB %Q)),"
+					       " versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
+					       "  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE(
+						       "e") "),"
+							    " named AS (SELECT d.write, " SWEEP_NAMES(
+								    "d.text",
+								    "v") " AS by_name, v.* FROM deletions AS d"
+									 "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
+									 "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
+									 "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR " SWEEP_NAMES(
+										 "d.text",
+										 "v") ")),"
+										      " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
+										      "   AND o.name = n.name AND o.type <> 'DELETED' AND (o.uid = n.uid OR n.by_name AND n.as_of >= (SELECT seq FROM first)) AND o.seq = (SELECT max(seq)"
+										      "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
+										      "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
+										      " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
 
 static int on_number(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
@@ -69,9 +77,10 @@ static int count_explained(
 	struct sql_session *s, const struct sweep_position *p, const char *key, int64_t *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_number, .context = ret};
+	const char *deleted = key + strlen(SWEEP_EARLIER);
 	char *resource = as_json(p->resource), *others = as_json(p->others);
 	int rc = sql_session_run_format(s, &sink, err, explained_sql, (unsigned long long)p->as_of_seq,
-		resource, (unsigned long long)p->others_as_of_seq, others, key + strlen(SWEEP_EARLIER));
+		resource, (unsigned long long)p->others_as_of_seq, others, deleted, deleted, deleted);
 
 	free(resource);
 	free(others);

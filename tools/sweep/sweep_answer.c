@@ -89,11 +89,14 @@ static const char effects_sql[] =
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
-/* What a server fills in, and who wrote what. */
+/* What a server fills in, and who wrote what. A generation counts the states of a spec that there were: what is compared is whether
+ * the last one was observed. */
 #define WITHOUT_NOISE(object)                                                                                \
 	"json_remove(" object                                                                                \
 	", '$.metadata.resourceVersion', '$.metadata.managedFields', '$.metadata.uid',"                      \
 	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
+	" iif(" object "->'$.status.observedGeneration'=" object "->'$.metadata.generation',"                \
+	" '$.status.observedGeneration', '$.metadata.selfLink'),"                                            \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
 
 /* What answered a binding or an eviction tells nothing of the object. A binding is told as what it does to the pod. */

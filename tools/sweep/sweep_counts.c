@@ -18,6 +18,12 @@
 	" AND d.seq <= writes.seq AND (json_extract(o.value, '$.controller')"                                \
 	" OR json_array_length(object, '$.metadata.ownerReferences') = 1))"
 
+/* A deletion of what is about to go changes nothing, and is answered with the version that the one before had made. */
+#define IN_VAIN                                                                                                  \
+	"verb = 'delete' AND policy = 'overlay' AND EXISTS (SELECT 1 FROM writes AS b WHERE b.verb = 'delete'"   \
+	" AND b.write < writes.write AND b.status = 200 AND b.resource = writes.resource AND b.uid = writes.uid" \
+	" AND b.rv = writes.rv)"
+
 /* The run's `left` lists what is there at the end. What the program made, and neither is in that list nor was deleted by
  * the program, others have deleted. An apply that creates an object is answered 201, too. */
 static const char counts_sql[] =
@@ -29,7 +35,8 @@ static const char counts_sql[] =
 	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix, iif(policy = 'overlay' AND json_valid(object),"
 	"   json_extract(object, '$.metadata.uid'), NULL) AS uid, " OF_THE_GONE " AS is_vain FROM writes"
 	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
-	"  AND (status = 201 OR verb = 'delete') AND resource NOT IN ('leases', 'events')),"
+	"  AND (status = 201 OR verb = 'delete') AND resource NOT IN ('leases', 'events') AND NOT (" IN_VAIN
+	")),"
 	" gone AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name,"
 	"   EXISTS (SELECT 1 FROM w AS n WHERE n.verb = 'create' AND n.resource = d.resource AND n.place = d.place AND n.name = d.name"
 	"    AND n.write > d.write AND n.time_ns < d.time_ns + " REPLACED_NS

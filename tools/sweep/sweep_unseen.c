@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* What answers to the end of an object by being undone, such as its entry in a list, can still be undone when it is gone. */
+#define SHOWS_THE_END                                                                                        \
+	"(%d AND l.type = 'DELETED' AND l.uid IS c.uid AND json_extract(c.object, '$.metadata.deletionTimestamp') IS NOT NULL)"
+
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
  * show what there was to do before): every word, as in "phase Running", and at least one field. `lost` are the fields that
  * a version no longer shows. `views` are the versions that the program was shown, and for how long each was its newest, until
@@ -23,7 +27,7 @@ static const char seen_sql[] =
 	"  FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
 	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, json_each(jdiff(c.object, l.object)) AS d"
 	"  JOIN changed ON changed.path = json_extract(d.value, '$.path') WHERE c.type = 'MODIFIED'),"
-	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED'"
+	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED' OR " SHOWS_THE_END
 	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
 	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
 	"   EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word))))),"
@@ -55,14 +59,14 @@ static int on_truth(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-/* Whether anything could be seen of that event. `text` is what answers to it. */
-static int was_seen(
-	struct sql_session *s, uint64_t seq, const char *text, int64_t pace_ns, bool *ret, struct err *err)
+/* Whether anything could be seen of that event. `text` is what answers to it; `undone`: by being no longer there. */
+static int was_seen(struct sql_session *s, uint64_t seq, const char *text, bool undone, int64_t pace_ns,
+	bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_truth, .context = ret};
 
 	*ret = true;
-	return sql_session_run_format(s, &sink, err, seen_sql, (unsigned long long)seq, text,
+	return sql_session_run_format(s, &sink, err, seen_sql, (unsigned long long)seq, text, (int)undone,
 		(long long)pace_ns, (long long)pace_ns);
 }
 
@@ -151,7 +155,7 @@ static int on_summed(void *context, const struct sql_value *v, size_t count, str
 {
 	struct summed *s = context;
 	bool seen;
-	int rc = was_seen(s->of->run, (uint64_t)v[0].integer, s->text, s->of->pace_ns, &seen, err);
+	int rc = was_seen(s->of->run, (uint64_t)v[0].integer, s->text, false, s->of->pace_ns, &seen, err);
 
 	(void)count;
 	s->unseen += rc == 0 && !seen;
@@ -195,7 +199,7 @@ static bool is_cause_seen(struct fields *f, const struct json_change *d, const c
 
 	f->rc = find_given(f, d, &seq);
 	if (f->rc == 0 && seq)
-		f->rc = was_seen(f->run, seq, text, f->pace_ns, &seen, f->err);
+		f->rc = was_seen(f->run, seq, text, !d->old_value.len, f->pace_ns, &seen, f->err);
 	return seen;
 }
 
@@ -257,7 +261,7 @@ static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e,
 {
 	char *text = xasprintf("%s %s", e->key, e->content);
 	bool seen = true;
-	int rc = e->made_seq ? was_seen(u->run, e->made_seq, text, u->pace_ns, &seen, err) : 0;
+	int rc = e->made_seq ? was_seen(u->run, e->made_seq, text, false, u->pace_ns, &seen, err) : 0;
 
 	*ret = rc == 0 && !seen;
 	free(text);

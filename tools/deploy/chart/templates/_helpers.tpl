@@ -13,3 +13,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
+
+{{- /* What is left out, as JSON: what the user says, else Secrets unless everything is recorded. */}}
+{{- define "kubetape.exclude" -}}
+{{- $default := ternary list (list "secrets") .Values.record.everything -}}
+{{- toJson (kindIs "slice" .Values.record.exclude | ternary .Values.record.exclude $default | compact) -}}
+{{- end }}
