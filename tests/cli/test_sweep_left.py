@@ -37,6 +37,22 @@ time.sleep(600)
 """
 
 
+# The same number as a text, from the first one on.
+COUNTING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster, failed = Cluster(), set()
+PATH = "/api/v1/namespaces/default/configmaps/failures?fieldManager=counting&force=true"
+def look(pod, *_):
+    if pod["status"]["phase"] == "Failed":
+        failed.add(pod["metadata"]["uid"])
+        cluster.ask("PATCH", PATH, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "failures"}, "data": {"web": str(len(failed))}})
+Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
 class Found(test_sweep_patterns.Accompanied):
     """The ConfigMaps of the first pods had been there before."""
 
@@ -238,6 +254,12 @@ class SweepLeftTest(unittest.TestCase):
                     "-o", os.path.join(self.folder, kind), command=[sys.executable, "-c", TALLYING, os.path.dirname(test_sweep_patterns.BLIND), kind]), code)
                 self.assertGreater(report["unseen"], 0)
         self.assertTrue(any('metadata.labels.state is "torn"' in line for gap in self.wrong(report) for line in gap["differences"]), report["gaps"])
+
+    def test_a_number_in_a_text_may_lack_what_nothing_showed_also_its_first(self):
+        self.tape = test_sweep.Forgotten(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "forgotten.tape"))
+        report = self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms",
+            command=[sys.executable, "-c", COUNTING, os.path.dirname(test_sweep_patterns.BLIND)]), 0)
+        self.assertGreater(report["unseen"], 0)
 
 
 if __name__ == "__main__":

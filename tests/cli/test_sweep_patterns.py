@@ -369,6 +369,15 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("nothing that it wrote is left to compare: give it a --probe", done.stdout)
 
+    def test_says_what_the_program_asks_for_in_vain(self):
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        waits = "import sys, time; sys.path.insert(0, sys.argv[1]); from informer import *; nothing = lambda *_: None; " \
+            "Informer(Cluster(), '/api/v1/pods', nothing, nothing, nothing).start(); " \
+            "[Cluster().ask('GET', '/apis/example.com/v1/things') for _ in range(4)]; time.sleep(600)"
+        sweep = self.begin("--settle", "1s", "--max", "1", command=[sys.executable, "-c", waits, os.path.dirname(BLIND)])
+        _, errors = sweep.communicate(timeout=test_sweep.DEADLINE_S)
+        self.assertIn("the command asked 4 times for things.example.com (v1), which the tape does not have", errors)
+
     def test_finds_trust_in_a_state_that_the_answer_to_it_has_ended(self):
         report = self.try_both("finalizer", "stale", "--lockstep", "50ms", "--max", "3", story=Held)
         found = self.wrong(report)[0]

@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_course.h"
 
 #include "schema/base/clock.h"
+#include "schema/sql/session.h"
 
 #include <stdlib.h>
 
@@ -95,8 +96,45 @@ int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err)
 	return rc;
 }
 
+/* Informers of what a cluster does not have ask again and again, and many a program does nothing before all have synced. */
+static const char lacks_sql[] =
+	"SELECT resource || iif(coalesce(apigroup, '') = '', '', '.' || apigroup) || ' (' || version || ')', count(*) FROM requests"
+	" WHERE status = 404 AND verb IN ('list', 'watch') AND resource IS NOT NULL GROUP BY 1 HAVING count(*) > 2 ORDER BY 1";
+
+static int on_lack(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)context;
+	(void)count;
+	(void)err;
+	fprintf(stderr,
+		"kubetape sweep: the command asked %lld times for %.*s, which the tape does not have: perhaps it does not do its "
+		"work without\n",
+		(long long)v[1].integer, (int)v[0].bytes.len, v[0].bytes.ptr);
+	return 0;
+}
+
+/* Also where its report is not for people. */
+static int tell_of_lacks(const struct sweep *s, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_lack};
+	char *run = sweep_run_file(&s->runs, &(struct sweep_slot){.number = 1}, "run");
+	struct sql_session *session;
+	int rc = sql_session_open_run(s->runs.options.tape, run, &session, err);
+
+	free(run);
+	if (rc)
+		return rc;
+	rc = sql_session_run(session, slice_of(lacks_sql), &sink, err);
+	sql_session_close(session);
+	return rc;
+}
+
 int sweep_check_first(const struct sweep *s, struct err *err)
 {
+	int rc = tell_of_lacks(s, err);
+
+	if (rc)
+		return rc;
 	tell_of_early_end(s);
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);

@@ -1,6 +1,7 @@
 /*
- * sweep_patience.c: whether the command does more without faults than --settle has shown. What goes wrong is tried again with
- * a longer time of quiet; a command that pauses for longer than --settle has then done more for that reason alone:
+ * sweep_patience.c: for how long the command is to be quiet at the end of what is tried again, and whether it does more
+ * without faults than --settle has shown. What goes wrong is tried again with a longer time of quiet; a command that
+ * pauses for longer than --settle has then done more for that reason alone:
  *
  *   events of the tape   |.......|
  *   what it writes        | | |         | |     (5 s later: say, it has waited for its own write, which was absorbed)
@@ -22,6 +23,50 @@
 #define NUMBER          1000 /* of its run: none of the others comes that far */
 #define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
 #define PATIENCE_MAX_NS (60 * NS_PER_S)
+#define TROUBLE_MAX_NS  (30 * NS_PER_S)
+#define RESTARTED_TIMES 3 /* as long as --settle */
+
+/* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
+ * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:
+ * clients that list again double their pauses, and make each up to twice as long at random. */
+static int64_t pauses_left(const struct sweep_ground *ground, const struct sweep_answer *answer)
+{
+	bool lacks_watch =
+		answer->health.is_known && answer->health.watch_count < ground->answer.health.watch_count;
+
+	return lacks_watch ? 4 : 1;
+}
+
+bool sweep_was_quiet_enough(const struct sweep *s, const struct sweep_ground *ground,
+	const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	int64_t settle_ns = sweep_slot_settle(&s->runs, slot);
+
+	return answer->end != SWEEP_QUIET || settle_ns >= TROUBLE_MAX_NS ||
+	       pauses_left(ground, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
+}
+
+/* A program that waits for a while before it acts, as of a grace, and starts again, waits with nothing beside that: its pauses may
+ * be longer than any without the fault. */
+static int64_t pause_of_restarted(const struct sweep *s, const struct sweep_try *try)
+{
+	enum sweep_pattern pattern = try->position->pattern;
+	bool is_killed = pattern == SWEEP_RESTART || pattern == SWEEP_STALE;
+
+	return is_killed ? RESTARTED_TIMES * s->runs.options.settle_ns : 0;
+}
+
+void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
+	const struct sweep_answer *answer, bool is_known)
+{
+	int64_t least = is_known ? 0 : pause_of_restarted(s, try);
+	int64_t ns = pauses_left(ground, answer) * answer->trouble_ns;
+
+	ns = ns > least ? ns : least;
+	ns = ns < TROUBLE_MAX_NS ? ns : TROUBLE_MAX_NS;
+	if (answer->end == SWEEP_QUIET && ns > sweep_try_settle(&s->runs, try))
+		try->settle_ns = ns;
+}
 
 bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot)
 {

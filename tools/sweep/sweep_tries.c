@@ -14,7 +14,6 @@
 
 #define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
 #define STARTS_IN_VIEW 4
-#define TROUBLE_MAX_NS (30 * NS_PER_S)
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
 #define EVENTS_WORDS   "echo=4ev"
@@ -195,36 +194,6 @@ static bool wants_control(const struct sweep *s, const struct sweep_try *try)
 	return own_words && sweep_has_control(try->position);
 }
 
-/* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
- * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:
- * clients that list again double their pauses, and make each up to twice as long at random. */
-static int64_t pauses_left(const struct sweep_ground *ground, const struct sweep_answer *answer)
-{
-	bool lacks_watch =
-		answer->health.is_known && answer->health.watch_count < ground->answer.health.watch_count;
-
-	return lacks_watch ? 4 : 1;
-}
-
-static bool was_quiet_enough(const struct sweep *s, const struct sweep_ground *ground,
-	const struct sweep_slot *slot, const struct sweep_answer *answer)
-{
-	int64_t settle_ns = sweep_slot_settle(&s->runs, slot);
-
-	return answer->end != SWEEP_QUIET || settle_ns >= TROUBLE_MAX_NS ||
-	       pauses_left(ground, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
-}
-
-static void choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
-	const struct sweep_answer *answer)
-{
-	int64_t ns = pauses_left(ground, answer) * answer->trouble_ns;
-
-	ns = ns < TROUBLE_MAX_NS ? ns : TROUBLE_MAX_NS;
-	if (answer->end == SWEEP_QUIET && ns > sweep_try_settle(&s->runs, try))
-		try->settle_ns = ns;
-}
-
 /* The run that tells which event each write is the answer to; NULL if that ground has none. The caller frees. */
 static char *exact_run(const struct sweep *s, const struct sweep_slot *first)
 {
@@ -304,7 +273,7 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : right;
 		return struck && differs ? SWEEP_AGAIN : SWEEP_OVER;
 	case SWEEP_AGAIN:
-		if (struck && differs && !was_quiet_enough(s, ground, slot, answer))
+		if (struck && differs && !sweep_was_quiet_enough(s, ground, slot, answer))
 			return SWEEP_AGAIN;
 		if (struck && differs)
 			return judge_second(s, try, is_other);
@@ -445,7 +414,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	struct sweep_try *try = slot->of;
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer answer;
-	bool only_here, is_other, is_enough;
+	bool only_here, is_other, is_known, is_enough;
 	char *differences;
 	int rc = sweep_try_read(s, at, &answer, err);
 
@@ -457,12 +426,13 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	try->has_panicked |= differences && sweep_oracle_is_alarm(differences);
 	is_other = differences && try->differences && !sweep_share_cause(try->differences, differences);
 	*ret_next = judge_run(s, ground, slot, differences, is_other, &answer);
+	is_known = differences && sweep_knows_cause(s->tries, s->try_count, differences);
 	is_enough = *ret_next == SWEEP_AGAIN && slot->stage == SWEEP_FIRST && !sweep_budget_allows(s, 0) &&
-		    sweep_knows_cause(s->tries, s->try_count, differences);
+		    is_known;
 	if (is_enough)
 		*ret_next = SWEEP_OVER;
 	if (*ret_next == SWEEP_AGAIN)
-		choose_settle(s, ground, try, &answer);
+		sweep_choose_settle(s, ground, try, &answer, is_known);
 	if (asks_at_intervals(try, &answer))
 		try->settle_ns = 0;
 	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, slot)) {

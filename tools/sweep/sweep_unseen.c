@@ -94,10 +94,12 @@ static const char item_sql[] = STEPS
 	" SELECT seq FROM steps WHERE instr(object, %Q) AND (before IS NULL OR NOT instr(before, %Q))"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') ORDER BY write DESC LIMIT 1";
 
-/* All events that were answered by writes which gave that field another value, in the same way: a sum is made of all of them. */
+/* All events that were answered by writes which gave that field a value, or another one, in the same way: a sum is made of all of
+ * them. */
 static const char summed_sql[] = STEPS
-	" SELECT DISTINCT seq FROM steps WHERE before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
-	"  WHERE json_extract(d.value, '$.field') = %Q)"
+	", field AS (SELECT %Q AS name)"
+	" SELECT DISTINCT seq FROM steps, field WHERE iif(before IS NULL, jget(object, '$.' || name) IS NOT NULL,"
+	"   EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d WHERE json_extract(d.value, '$.field') = name))"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
 
 /* Whether the field may be computed from that sum: the write that gave it its last value changed the sum as well, and before
@@ -162,10 +164,13 @@ static int on_summed(void *context, const struct sql_value *v, size_t count, str
 	return rc;
 }
 
+/* Also in a text, as annotations and ConfigMaps have it. */
 static bool is_whole_number(struct slice s, int64_t *ret)
 {
 	char text[24], *end;
 
+	if (s.len > 2 && *s.ptr == '"')
+		s = (struct slice){s.ptr + 1, s.len - 2};
 	if (!s.len || s.len >= sizeof(text))
 		return false;
 	memcpy(text, s.ptr, s.len);
