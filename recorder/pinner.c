@@ -14,6 +14,8 @@
 #define FINISH_LIMIT_MS 60000
 #define LACKS_SOMETHING 3                /* exit code of `pin`, which has said what */
 #define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
+#define AGAIN_MS        60000            /* a full disk may have room then */
+#define TRIES           5
 
 enum pinner_state { PINNER_IDLE, PINNER_WAITING, PINNER_COPYING };
 
@@ -31,6 +33,8 @@ struct pinner {
 	int64_t *next_mono_ns; /* of each expression: it is not asked before */
 	int64_t moment_ns;     /* of the event that is answered */
 	char *name;            /* of the pin; owned */
+	int tries;
+	bool comes_again; /* the copy failed */
 };
 
 /* ---- the copy ---- */
@@ -57,6 +61,8 @@ static void choose_name(struct pinner *p, int64_t time_ns)
 	free(folder);
 }
 
+static void on_after(uv_timer_t *timer);
+
 /* Nothing is held for a pin any more. */
 static void become_idle(struct pinner *p)
 {
@@ -67,15 +73,26 @@ static void become_idle(struct pinner *p)
 
 static void on_copy_closed(uv_handle_t *handle)
 {
-	become_idle(handle->data);
+	struct pinner *p = handle->data;
+
+	if (!p->comes_again || p->is_over) {
+		become_idle(p);
+		return;
+	}
+	p->state = PINNER_WAITING;
+	uv_timer_start(&p->after, on_after, AGAIN_MS, 0);
 }
 
 static void on_copied(uv_process_t *process, int64_t status, int signal_number)
 {
 	struct pinner *p = process->data;
 
-	if ((status && status != LACKS_SOMETHING) || signal_number)
-		log_warn("the pin '%s' could not be made: see above", p->name);
+	bool failed = (status && status != LACKS_SOMETHING) || signal_number;
+
+	p->comes_again = failed && !p->is_over && ++p->tries < TRIES;
+	if (failed)
+		log_warn("the pin '%s' could not be made: see above%s", p->name,
+			p->comes_again ? "; trying again in a minute" : "");
 	else
 		log_info("pinned '%s.pins/%s.ktape'", p->x->tape_path, p->name);
 	uv_close((uv_handle_t *)process, on_copy_closed);
@@ -144,6 +161,7 @@ static void tell_hook(
 static void begin_pin(struct pinner *p, int64_t moment_ns)
 {
 	p->moment_ns = moment_ns;
+	p->tries = 0;
 	choose_name(p, moment_ns);
 	p->state = PINNER_WAITING;
 	tape_writer_hold(flusher_tape(p->x->flusher), time_sub(moment_ns, p->o->before_ns));

@@ -9,6 +9,7 @@
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
+#include "schema/tape/segment.h"
 #include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
@@ -16,6 +17,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +141,30 @@ static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err
 	return rc;
 }
 
+/* What `pin` was writing when it was killed: NAME.ktape.tmp-PID, and -1 behind that. */
+static bool is_torn(const char *name)
+{
+	const char *pid = strstr(name, PIN_ENDING ".tmp-");
+	long number = pid ? strtol(pid + sizeof(PIN_ENDING ".tmp-") - 1, NULL, 10) : 0;
+
+	return number > 0 && kill((pid_t)number, 0) && errno == ESRCH;
+}
+
+static void remove_torn(const char *folder)
+{
+	DIR *dir = opendir(folder);
+
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		char *path = xasprintf("%s/%s", folder, e->d_name);
+
+		if (is_torn(e->d_name))
+			segment_remove_all(path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* ---- one pin ---- */
 
 static int check_name(const char *name, struct err *err)
@@ -194,6 +220,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 		rc = check_stretch(v, &from, &until, err);
 	if (!rc && mkdir(folder, 0700) && errno != EEXIST)
 		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+	remove_torn(folder);
 	if (rc)
 		return rc;
 	from_point = (struct remake_point){from.seq, from.time_ns, from.by_time};

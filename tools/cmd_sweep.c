@@ -148,6 +148,9 @@ static int report_all(
 {
 	sweep_place_tell(store_url(v), v->json ? sweep_report_json : sweep_report_text, r, stdout);
 	*ret_code = verdict_of(r);
+	if (v->json && !v->invariants.count && sweep_report_compares_nothing(r))
+		fputs("kubetape sweep: nothing that the command wrote is left to compare: give it a --probe\n",
+			stderr);
 	return report_files(v, r, err);
 }
 

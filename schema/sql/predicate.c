@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define TEXT_BYTES_MAX                                                                                       \
+	(8 << 20) /* of one value: the progress handler is not called within a function that makes it */
 #define PROGRESS_STEPS 1000 /* some ten microseconds of SQLite's virtual machine */
 
 struct predicate {
@@ -222,6 +224,7 @@ int predicate_compile(
 	if (rc == 0) {
 		sandbox_close_doors(p->db, SANDBOX_STEADY);
 		sqlite3_progress_handler(p->db, PROGRESS_STEPS, on_progress, p);
+		sqlite3_limit(p->db, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
 		rc = predicate_prepare(p, expression, err);
 	}
 	if (rc < 0) {

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 
 from tapes import TapeTest, event, pod
 
@@ -36,6 +37,14 @@ class Pin(TapeTest):
         path = os.path.join(self.tape + ".pins", "first.ktape")
         self.assertEqual(self.run_tape("verify", path).returncode, 0)
         self.assertEqual(self.ask("first.ktape", "SELECT count(*) AS n FROM events"), [{"n": 6}])
+
+    def test_what_a_killed_pin_had_begun_is_removed_and_what_another_one_is_making_stays(self):
+        dead = subprocess.Popen(["true"])
+        dead.wait()
+        for pid in (dead.pid, os.getpid()):
+            shutil.copytree(self.tape, os.path.join(self.tape + ".pins", f"x.ktape.tmp-{pid}"))
+        self.pin("--name", "whole")
+        self.assertEqual(self.pins(), ["whole.ktape", f"x.ktape.tmp-{os.getpid()}"])
 
     def test_pins_of_one_moment_do_not_replace_each_other(self):
         self.pin()

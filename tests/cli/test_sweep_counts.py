@@ -169,6 +169,24 @@ while True:
 """
 
 
+# A ConfigMap for each pod that comes, numbered. The buggy one watches again from the version of its list.
+RESUMING = BEGINS + """
+import json
+PODS, count = "/api/v1/pods", 0
+rv = cluster.ask("GET", PODS)[1]["metadata"]["resourceVersion"]
+while True:
+    connection, response = cluster.open("GET", PODS + "?watch=true&resourceVersion=" + rv)
+    for line in response:
+        event = json.loads(line)
+        if event["type"] == "ADDED":
+            make_map("nr-%d" % count)
+            count += 1
+        if sys.argv[2] == "mended":
+            rv = event["object"]["metadata"]["resourceVersion"]
+    connection.close()
+"""
+
+
 class Fleeting(test_sweep.Story):
     """In the end a pod comes and goes at once."""
 
@@ -237,6 +255,15 @@ class SweepCountsTest(unittest.TestCase):
         report = self.end(self.begin("--write", "overlay", "--settle", "1s", "--max", "16",
             command=[sys.executable, "-c", NAMING, os.path.dirname(BLIND)]), 0)
         self.assertGreater(report["made_again"], 0)
+
+    def test_finds_that_a_watch_that_ends_is_not_resumed_where_it_was(self):
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            report = self.end(self.begin("--patterns", "coalesced", "--settle", "1s", "-o", os.path.join(self.folder, kind),
+                command=[sys.executable, "-c", RESUMING, os.path.dirname(BLIND), kind]), code)
+        found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
+        self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end")])
+        self.assertIn("configmaps default/nr-2 is left (without the gap: not)", found[0]["differences"])
+        self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
 
     def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):
         self.tape = test_sweep.Story(["web-0"]).write(self.folder + "/one.tape")

@@ -117,10 +117,9 @@ struct sweep_position {
 };
 
 /* A place in what the program does, and not an event that it misses. */
-static inline bool sweep_is_of_run(const struct sweep_position *p)
-{
-	return p->kind == SWEEP_WRITE || p->kind == SWEEP_OWN || p->kind == SWEEP_ENDING;
-}
+bool sweep_is_of_run(const struct sweep_position *p);
+/* A watch that ends as any watch does, and is resumed: no list, and nothing is missed. */
+bool sweep_is_resumption(const struct sweep_position *p);
 
 struct sweep_positions {
 	struct sweep_position *items;

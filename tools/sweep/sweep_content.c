@@ -134,10 +134,11 @@ static bool are_versions(const struct json_change *d)
 	       (is_digits(d->old_value) && slice_is(d->new_value, version));
 }
 
-/* Null counts as absent: Go's types print an empty time as null, others leave it out. */
+/* Null counts as absent, and so does what has nothing in it: Go's types print an empty time as null, and an empty struct or list as
+ * such, others leave them out. */
 static bool is_nothing(struct slice value)
 {
-	return !value.len || slice_is(value, "null");
+	return !value.len || slice_is(value, "null") || slice_is(value, "{}") || slice_is(value, "[]");
 }
 
 static bool are_nothing(const struct json_change *d)

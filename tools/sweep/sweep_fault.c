@@ -265,9 +265,21 @@ static int fill_at_events(
 	return rc;
 }
 
+/* Nobody is refused: what comes next passes while the program opens its watch again. */
+static int fill_resumption(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	struct fault_rule *rule;
+	char *spec = xasprintf("#1,0s,%s,%s,event=seq=%llu", words, p->resource, (unsigned long long)p->seq);
+	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
+
+	free(spec);
+	return rc == 0 && p->seq > 1 ? add_breath(file, p->seq - 1, err) : rc;
+}
+
 bool sweep_has_control(const struct sweep_position *p)
 {
-	return p->kind != SWEEP_ALWAYS && p->kind != SWEEP_GIVEN;
+	return p->kind != SWEEP_ALWAYS && p->kind != SWEEP_GIVEN && !sweep_is_resumption(p);
 }
 
 static int fill_control(const struct sweep_position *p, struct fault_file *file, struct err *err)
@@ -321,6 +333,8 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 		rc = fill_own(p, words, &file, err);
 	else if (sweep_is_of_run(p))
 		rc = fill_then(p, words, &file, err);
+	else if (sweep_is_resumption(p))
+		rc = fill_resumption(p, words, &file, err);
 	else if (p->kind == SWEEP_ALWAYS)
 		rc = fill_always(p, words, &file, err);
 	else

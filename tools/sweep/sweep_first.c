@@ -4,6 +4,7 @@
 #include "schema/base/clock.h"
 #include "schema/sql/session.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 /* The requests of its last seconds, most frequent first. */
@@ -71,6 +72,15 @@ static void tell_of_early_end(const struct sweep *s)
 			(long long)a->exit_code, s->runs.folder);
 }
 
+static void tell_of_slow_end(const struct sweep *s)
+{
+	const struct sweep_answer *a = &s->plain.answer;
+
+	if (a->end == SWEEP_QUIET && a->exit_code == 128 + SIGKILL && !s->runs.options.kill)
+		fputs("kubetape sweep: the command does not end within 10 s of SIGTERM, and waits that long in each run: --kill saves it\n",
+			stderr);
+}
+
 /* "comes to no end within 120 s: in its last 10 s, ..."; the caller frees. */
 static char *tell_no_end(const struct sweep *s, bool laid_over)
 {
@@ -136,6 +146,7 @@ int sweep_check_first(const struct sweep *s, struct err *err)
 	if (rc)
 		return rc;
 	tell_of_early_end(s);
+	tell_of_slow_end(s);
 	if (s->plain.answer.end != SWEEP_TIMEOUT)
 		return check_probe(s, err);
 	return sweep_no_end(s, false, err);

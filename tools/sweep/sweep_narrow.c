@@ -57,7 +57,7 @@ static bool can_be_narrowed(const struct sweep_position *p)
 			p->kind == SWEEP_RECREATION || p->kind == SWEEP_REPLACEMENT ||
 			p->kind == SWEEP_SELECTION;
 
-	return by_place && p->hidden > 1;
+	return by_place && p->hidden > 1 && !sweep_is_resumption(p);
 }
 
 /* Runs with those events hidden, and nothing else. */

@@ -228,6 +228,13 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource)->late_writes = (uint64_t)v[1].integer;
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource);
 	}
+	if ((f->patterns >> SWEEP_COALESCED & 1) && v[5].integer) {
+		struct sweep_position *p = add_place(f, SWEEP_COALESCED, SWEEP_STRETCH, resource);
+
+		p->seq = (uint64_t)v[3].integer;
+		p->last_seq = (uint64_t)v[4].integer;
+		p->hidden = (uint64_t)v[5].integer;
+	}
 	text_list_add(&f->watched, resource);
 	return 0;
 }
@@ -242,13 +249,20 @@ static const char writes_sql[] =
 	", policy = 'overlay' AND status < 300"
 	" FROM writes WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
 
-/* What it watches, how often it writes there itself, and whether the tape has anything there. */
+/* What it watches, how often it writes there itself, whether the tape has anything there; and the last events that it was sent of it,
+ * up to a deletion if there is one. */
 static const char watched_sql[] =
-	"SELECT watched, (SELECT count(*) FROM writes WHERE " RESOURCE
+	"WITH sent AS (SELECT DISTINCT e.seq, " RESOURCE
+	" AS name, max(iif(e.type = 'DELETED', e.seq, NULL)) OVER"
+	"  (PARTITION BY " RESOURCE ") AS gone FROM deliveries AS d CROSS JOIN events AS e ON e.seq = d.seq),"
+	" ranked AS (SELECT name, seq, row_number() OVER (PARTITION BY name ORDER BY seq DESC) AS n FROM sent"
+	"  WHERE seq <= coalesce(gone, seq)),"
+	" resumed AS (SELECT name, min(seq) AS first, max(seq) AS last, count(*) AS count FROM ranked WHERE n <= 3 GROUP BY name)"
+	" SELECT watched, (SELECT count(*) FROM writes WHERE " RESOURCE
 	" = watched AND policy = 'overlay' AND status < 300),"
-	" EXISTS (SELECT 1 FROM events AS e WHERE e.resource = r.resource AND e.apigroup = r.apigroup)"
+	" EXISTS (SELECT 1 FROM events AS e WHERE e.resource = r.resource AND e.apigroup = r.apigroup), first, last, count"
 	" FROM (SELECT DISTINCT resource, apigroup, " RESOURCE " AS watched FROM requests WHERE " RUN_IS_WATCH
-	") AS r ORDER BY 1";
+	") AS r LEFT JOIN resumed ON name = watched ORDER BY 1";
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
  * the first deletionTimestamp, and just before its spec changed. Once it is asked to end, the program's own answer may take

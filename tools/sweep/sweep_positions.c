@@ -558,6 +558,16 @@ static char *stale_name(const struct sweep_position *p)
 	return name;
 }
 
+bool sweep_is_of_run(const struct sweep_position *p)
+{
+	return p->kind == SWEEP_WRITE || p->kind == SWEEP_OWN || p->kind == SWEEP_ENDING;
+}
+
+bool sweep_is_resumption(const struct sweep_position *p)
+{
+	return p->pattern == SWEEP_COALESCED && p->kind == SWEEP_STRETCH;
+}
+
 char *sweep_position_name(const struct sweep_position *p)
 {
 	if (p->kind == SWEEP_GIVEN)
@@ -576,7 +586,8 @@ char *sweep_position_name(const struct sweep_position *p)
 						      : "deletion",
 			p->resource, p->object);
 	if (p->kind == SWEEP_STRETCH)
-		return xasprintf("stretch of %s", p->resource);
+		return xasprintf(
+			"%s of %s", sweep_is_resumption(p) ? "resumed watch" : "stretch", p->resource);
 	if (p->what)
 		return xasprintf("changes of %s %s: %s", p->resource, p->object, p->what);
 	return xasprintf("%s of %s %s", sweep_kind_names[p->kind], p->resource, p->object);

@@ -158,6 +158,12 @@ static void print_alarms(const struct sweep_answer *a, FILE *to)
 	}
 }
 
+bool sweep_report_compares_nothing(const struct sweep_report *r)
+{
+	return r->without->end == SWEEP_QUIET && r->measure->writes && !r->without->probe &&
+	       !r->without->effect_count && !r->without->counts.count;
+}
+
 static void print_without(const struct sweep_report *r, FILE *to)
 {
 	fprintf(to, "without gaps the command %s with exit code %lld",
@@ -171,7 +177,7 @@ static void print_without(const struct sweep_report *r, FILE *to)
 		r->without->effect_count == 1 ? "thing that it wrote is" : "things that it wrote are");
 	if (r->without->probe)
 		print_probe(r->without, to);
-	else if (r->without->effect_count == 0 && r->measure->writes)
+	else if (sweep_report_compares_nothing(r))
 		fprintf(to,
 			"nothing that it wrote is left to compare: give it a --probe, or see in '%s/without-1.log' whether "
 			"it works at all\n",
@@ -196,6 +202,10 @@ static void print_place(const struct sweep_position *p, FILE *to)
 
 	if (sweep_is_of_run(p) || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
 		return;
+	if (sweep_is_resumption(p)) {
+		fprintf(to, ", which ended before event %llu", seq);
+		return;
+	}
 	if (p->hidden == 0)
 		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);
 	else if (seq == last_seq)

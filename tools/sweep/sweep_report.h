@@ -72,6 +72,8 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
 size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);
 /* Whether of some sort of place none was tried. */
 bool sweep_report_lacks_sorts(const struct sweep_report *r);
+/* Whether nothing shows what faults do to the program, but for its health. */
+bool sweep_report_compares_nothing(const struct sweep_report *r);
 const char *sweep_verdict_name(enum sweep_verdict verdict);
 /* The one of that name; -1: none. `word` may be NULL. */
 int sweep_verdict_find(const char *word);

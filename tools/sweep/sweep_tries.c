@@ -16,6 +16,7 @@
 #define STARTS_IN_VIEW 4
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
+#define RESUME_WORDS   "end"
 #define EVENTS_WORDS   "echo=4ev"
 
 /* What a program wrote before it went down must be there afterwards. */
@@ -119,6 +120,8 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 		return index ? NULL : DOWN_WORDS;
 	if (sweep_is_late_by_events(p))
 		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
+	if (sweep_is_resumption(p))
+		return index ? NULL : RESUME_WORDS;
 	if (p->pattern != SWEEP_UNOBSERVED)
 		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)
@@ -142,6 +145,23 @@ static void add_try(struct sweep *s, const struct sweep_position *p, const char 
 		p->kind == SWEEP_GIVEN ? xstrdup(p->object) : sweep_run_file(&s->runs, &slot, "faults.json");
 }
 
+/* False: there are no such words, or there is no room. */
+static bool add_words(struct sweep *s, const struct sweep_position *p, size_t k)
+{
+	const char *words = k == 0 || p->reached ? words_of(s, p, k) : NULL;
+	bool room = !s->v->max || p->pattern == SWEEP_UNOBSERVED || s->try_count < (size_t)s->v->max;
+
+	if (words && room)
+		add_try(s, p, words);
+	return words && room;
+}
+
+/* Of each kind of write the first one is tried with all errors before any other is. */
+static bool comes_whole(const struct sweep *s, const struct sweep_position *p)
+{
+	return s->v->patterns && p->pattern == SWEEP_WRITES && p->turn == 0;
+}
+
 /* The first words of all places come before the second ones of any. */
 void sweep_make_tries(struct sweep *s)
 {
@@ -151,13 +171,12 @@ void sweep_make_tries(struct sweep *s)
 		more = false;
 		for (size_t i = 0; i < s->positions.count; i++) {
 			const struct sweep_position *p = &s->positions.items[i];
-			const char *words = k == 0 || p->reached ? words_of(s, p, k) : NULL;
-			bool room = !s->v->max || p->pattern == SWEEP_UNOBSERVED ||
-				    s->try_count < (size_t)s->v->max;
 
-			if (words && room)
-				add_try(s, p, words);
-			more |= words && room;
+			if (k && comes_whole(s, p))
+				continue;
+			more |= add_words(s, p, k);
+			for (size_t other = 1; comes_whole(s, p) && add_words(s, p, other);)
+				other++;
 		}
 	}
 }
@@ -478,7 +497,13 @@ static bool is_paced(const struct sweep *s, const struct sweep_try *try, enum sw
 	return s->paced.number && (again || sweep_is_late_by_events(try->position));
 }
 
-/* What happened at a write is tried again at the program's own pace. What is late must have time to come. */
+/* What is late must have time to come, and who does nothing wrong before it has resumed its watch, time to resume it. */
+static bool may_be_quick(const struct sweep_position *p)
+{
+	return p->pattern != SWEEP_SLOW && !sweep_is_resumption(p);
+}
+
+/* What happened at a write is tried again at the program's own pace. */
 static int begin_try(
 	struct sweep *s, size_t at, struct sweep_try *try, enum sweep_stage stage, struct err *err)
 {
@@ -488,7 +513,7 @@ static int begin_try(
 	*slot = (struct sweep_slot){.of = try,
 		.stage = stage,
 		.laid_over = try->position->laid_over,
-		.quick = stage == SWEEP_FIRST && s->quick && try->position->pattern != SWEEP_SLOW,
+		.quick = stage == SWEEP_FIRST && s->quick && may_be_quick(try->position),
 		.paced = is_paced(s, try, stage),
 		.begun_ns = clock_mono_ns(&clock_system)};
 	try->has_begun = true;
