@@ -273,6 +273,22 @@ START_TEST(resume__goes_on_from_the_last_event_unless_it_was_a_deletion)
 }
 END_TEST
 
+START_TEST(resume__takes_versions_that_are_no_numbers_only_from_servers_that_have_no_others)
+{
+	struct resume r = {0};
+
+	resume_set(&r, slice_of("10"));
+	resume_event(&r, EVENT_ADDED, slice_of("u1"), slice_of("abc"));
+	ck_assert_str_eq(resume_point(&r), "10");
+	resume_set(&r, slice_of("a1"));
+	resume_event(&r, EVENT_ADDED, slice_of("u1"), slice_of("b2"));
+	ck_assert_str_eq(resume_point(&r), "b2");
+	resume_event(&r, EVENT_DELETED, slice_of("u1"), slice_of("c3"));
+	ck_assert_str_eq(resume_point(&r), "c3");
+	resume_release(&r);
+}
+END_TEST
+
 START_TEST(resume__tells_repetitions_within_the_last_version)
 {
 	struct resume r = {0};
@@ -421,6 +437,7 @@ UNIT_MAIN("recorder_parts", backlog__gives_pieces_in_order_but_not_to_owners_tha
 	known__forgets_what_is_removed_and_takes_it_again,
 	known_unseen__gives_each_object_that_the_sweep_did_not_meet,
 	resume__goes_on_from_the_last_event_unless_it_was_a_deletion,
+	resume__takes_versions_that_are_no_numbers_only_from_servers_that_have_no_others,
 	resume__tells_repetitions_within_the_last_version, resume_expired__tries_the_later_version_once,
 	followup__watches_again_after_every_end_but_a_lost_history,
 	followup__begins_a_list_anew_when_a_later_page_has_expired)

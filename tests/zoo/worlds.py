@@ -233,6 +233,19 @@ def jobs(w):
     w.add("Job", "sum", spec=spec)
 
 
+def recreated_jobs(w):
+    """The pod of a job ends when the next job of that name is there."""
+    spec = {"parallelism": 1, "completions": 1, "template": template({"app": "sum"}, restartPolicy="Never")}
+    job = w.add("Job", "sum", spec=spec)
+    labels = job["spec"]["template"]["metadata"]["labels"]
+    part = pod(w, "sum-1", labels, "10.1.0.1", finalizers=["batch.kubernetes.io/job-tracking"], **owned_by(job))
+    w.replace(job, spec=spec)
+    w.ask_to_end(part, gracePeriodSeconds=0)
+    w.change(part, status={"phase": "Failed"})
+    w.delete(part)
+    node(w, "node-9")
+
+
 def services(w):
     labels = {"app": "web"}
     spec = {"selector": labels, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
