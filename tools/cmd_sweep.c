@@ -63,7 +63,7 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "max", offsetof(struct sweep_values, max), "N",
 		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
-		"how many runs to make in parallel, if the command allows it; four for each processor unless given"},
+		"how many runs to make in parallel, if the command allows it; unless given, up to four for each processor, less if they use it much"},
 	TRIED_COMPARE_ROW(TRIED_AT, "what to compare with a run without faults; both unless given"),
 	TRIED_IGNORE_ROW(TRIED_AT),
 	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR|URL",
@@ -425,14 +425,18 @@ static int check_merge(const struct sweep_values *v, const struct operands *oper
 	return 0;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+/* Most programs wait most of the time. */
+static size_t jobs_of_machine(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct sweep_values v = {.at = NULL,
-		.tried = TRIED_DEFAULTS,
-		.jobs = processors > 8 ? 32 : 4 * processors,
-		.max = POSITIONS_MAX,
-		.wait_watchers = -1};
+
+	return processors > 8 ? 32 : 4 * (size_t)processors;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct sweep_values v = {
+		.at = NULL, .tried = TRIED_DEFAULTS, .max = POSITIONS_MAX, .wait_watchers = -1};
 	struct sweep s = {.v = &v};
 	struct operands operands;
 	struct err err = {0};
@@ -468,7 +472,7 @@ static int run(const struct command *self, int argc, char **argv)
 			.timeout_ns = v.tried.timeout_ns,
 			.lockstep_ns = v.lockstep_ns,
 			.plain = v.tried.plain};
-		s.jobs = v.jobs ? (size_t)v.jobs : 1;
+		s.jobs = v.jobs ? (size_t)v.jobs : jobs_of_machine();
 		s.runs.watches = v.wait_watchers < 0 ? xstrdup(ALL_WATCHES)
 						     : xasprintf("%lld", (long long)v.wait_watchers);
 		rc = sweep(&s, &code, &err);

@@ -173,7 +173,8 @@ int sweep_control_write(const struct sweep_position *p, const char *path, struct
 
 struct sweep_job {
 	pid_t pid; /* 0: none */
-	int64_t deadline_ns;
+	int64_t begun_ns, deadline_ns, lasted_ns,
+		used_ns; /* used: of processors, by all that it has waited for */
 	bool timed_out;
 };
 

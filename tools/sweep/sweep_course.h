@@ -104,6 +104,9 @@ char *sweep_tell_why_not(const struct sweep *s, const struct buf *differences);
 
 /* ---- sweep_pace.c ---- */
 
+/* Unless the user says how many: only as many side by side as the processors bear, by the first run. */
+void sweep_fit_jobs(struct sweep *s);
+
 /* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
  * of it. */
 int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err) MUST_CHECK;

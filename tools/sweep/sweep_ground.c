@@ -350,6 +350,7 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 		sweep_keep_all(s, "it comes to no end if it does not find what it wrote");
 	else if (rc == 0 && !s->stopped)
 		rc = sweep_check_first(s, err);
+	sweep_fit_jobs(s);
 	if (!s->runs.pace_ns)
 		sweep_choose_pace(s);
 	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,19 +75,28 @@ int sweep_job_start(struct sweep_job *job, const struct command *replay, char **
 	if (pid < 0)
 		return err_set_errno(err, errno, "cannot start a replay");
 	setpgid(pid, pid);
-	*job = (struct sweep_job){.pid = pid, .deadline_ns = clock_mono_ns(&clock_system) + timeout_ns};
+	*job = (struct sweep_job){.pid = pid, .begun_ns = clock_mono_ns(&clock_system)};
+	job->deadline_ns = job->begun_ns + timeout_ns;
 	return 0;
+}
+
+static int64_t time_of(struct timeval t)
+{
+	return t.tv_sec * NS_PER_S + t.tv_usec * NS_PER_US;
 }
 
 /* Ends what it left behind while its number is still its own. */
 static bool has_ended(struct sweep_job *job)
 {
+	struct rusage used = {0};
 	siginfo_t info = {0};
 
 	if (waitid(P_PID, (id_t)job->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return false;
 	kill(-job->pid, SIGKILL);
-	waitpid(job->pid, NULL, 0);
+	wait4(job->pid, NULL, 0, &used);
+	job->lasted_ns = clock_mono_ns(&clock_system) - job->begun_ns;
+	job->used_ns = time_of(used.ru_utime) + time_of(used.ru_stime);
 	job->pid = 0;
 	return true;
 }

@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define QUICK_MIN_NS    (100 * NS_PER_MS) /* of quiet, where that is enough without faults ... */
 #define QUICK_MAX_NS    (400 * NS_PER_MS)
@@ -14,6 +15,18 @@
 #define PACE_NS         (50 * NS_PER_MS) /* of lock-step */
 #define PACED_NS_MAX                                                                                         \
 	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
+
+void sweep_fit_jobs(struct sweep *s)
+{
+	const struct sweep_job *first = &s->runs.job[0];
+	size_t processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN), fit;
+
+	if (s->v->jobs || first->used_ns <= 0)
+		return;
+	fit = processors * (size_t)(first->lasted_ns / first->used_ns);
+	fit = fit > processors ? fit : processors;
+	s->jobs = fit < s->jobs ? fit : s->jobs;
+}
 
 /* A pause may be a wait for the processor, too. */
 int64_t sweep_choose_quick(const struct sweep *s)
