@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define LIST_BYTES (4u << 20) /* of part numbers and tags */
+#define PARTS_MAX  10000      /* a store takes no more */
 
 /* "uploadId=..." with what stands before it; the caller frees. */
 static char *upload_query(const char *before, const char *upload)
@@ -151,7 +152,8 @@ static int end_upload(
 static int send_parts(
 	struct s3 *s, const struct s3_put *put, const char *upload, int fd, uint64_t bytes, struct err *err)
 {
-	uint64_t step = s->options.part_bytes;
+	uint64_t least = bytes / PARTS_MAX + 1;
+	uint64_t step = s->options.part_bytes > least ? s->options.part_bytes : least;
 	unsigned number = 0;
 	struct buf list;
 	int rc;
