@@ -265,7 +265,7 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_what_it_makes_again_for_lack_of_an_owner_in_an_older_list_is_a_finding_only_if_asked_for(self):
         self.tape = Growing(["web-0"]).write(os.path.join(self.folder, "growing.tape"))
-        both = [self.begin("--settle", "1500ms", "--max", "14", *options, "-o", os.path.join(self.folder, "out-%d" % len(options)),
+        both = [self.begin("--settle", "1500ms", "--max", "18", *options, "-o", os.path.join(self.folder, "out-%d" % len(options)),
             command=[sys.executable, BLIND, "mended", "orphan"]) for options in ([], ["--patterns", "stale"])]
         report, asked = self.end(both[0], 0), self.end(both[1], 1)
         again = [gap for gap in report["gaps"] if gap["verdict"] == "made again"]
@@ -373,7 +373,7 @@ class SweepPatternsTest(unittest.TestCase):
         self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
         waits = "import sys, time; sys.path.insert(0, sys.argv[1]); from informer import *; nothing = lambda *_: None; " \
             "Informer(Cluster(), '/api/v1/pods', nothing, nothing, nothing).start(); " \
-            "[Cluster().ask('GET', '/apis/example.com/v1/things') for _ in range(4)]; time.sleep(600)"
+            "[Cluster().open('GET', '/apis/example.com/v1/things')[0].close() for _ in range(4)]; time.sleep(600)"
         sweep = self.begin("--settle", "1s", "--max", "1", command=[sys.executable, "-c", waits, os.path.dirname(BLIND)])
         _, errors = sweep.communicate(timeout=test_sweep.DEADLINE_S)
         self.assertIn("the command asked 4 times for things.example.com (v1), which the tape does not have", errors)
