@@ -149,11 +149,12 @@ void sweep_show_progress(const struct sweep *s, bool shown);
 
 /* ---- sweep_patience.c ---- */
 
-/* Whether what went wrong has had time to heal; and what the next run of the try is given. `is_known`: so is its cause. */
+/* Whether what went wrong has had time to heal; and what the next run of the try is given. `news`: how it differs, NULL if
+ * the cause is known. */
 bool sweep_was_quiet_enough(const struct sweep *s, const struct sweep_ground *ground,
 	const struct sweep_slot *slot, const struct sweep_answer *answer);
 void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
-	const struct sweep_answer *answer, bool is_known);
+	const struct sweep_answer *answer, const char *news);
 /* Whether that try is to be quiet for longer at the end than the command has been without faults. */
 bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot);
 /* Looks at a longer run without faults. If it comes to something else, the sweep begins anew with a longer --settle, or with

@@ -20,11 +20,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NUMBER          1000 /* of its run: none of the others comes that far */
-#define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
-#define PATIENCE_MAX_NS (60 * NS_PER_S)
-#define TROUBLE_MAX_NS  (30 * NS_PER_S)
-#define RESTARTED_TIMES 3 /* as long as --settle */
+#define NUMBER           1000 /* of its run: none of the others comes that far */
+#define PATIENCE_TIMES   2    /* as long as was asked for: the next tries ask for more */
+#define PATIENCE_MAX_NS  (60 * NS_PER_S)
+#define TROUBLE_MAX_NS   (30 * NS_PER_S)
+#define RESTARTED_TIMES  3              /* as long as --settle ... */
+#define RESTARTED_MAX_NS (6 * NS_PER_S) /* ... but no longer */
 
 /* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
  * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:
@@ -46,6 +47,18 @@ bool sweep_was_quiet_enough(const struct sweep *s, const struct sweep_ground *gr
 	       pauses_left(ground, answer) * (answer->trouble_ns - settle_ns) <= settle_ns;
 }
 
+/* "2 deletions of pods (...)": what it did too often no time undoes. */
+static bool tells_counts(const char *differences)
+{
+	bool tells = false;
+
+	for (const char *line = differences; line && !tells; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		tells = *line >= '0' && *line <= '9';
+	}
+	return tells;
+}
+
 /* A program that waits for a while before it acts, as of a grace, and starts again, waits with nothing beside that: its pauses may
  * be longer than any without the fault. */
 static int64_t pause_of_restarted(const struct sweep *s, const struct sweep_try *try)
@@ -53,13 +66,17 @@ static int64_t pause_of_restarted(const struct sweep *s, const struct sweep_try 
 	enum sweep_pattern pattern = try->position->pattern;
 	bool is_killed = pattern == SWEEP_RESTART || pattern == SWEEP_STALE;
 
-	return is_killed ? RESTARTED_TIMES * s->runs.options.settle_ns : 0;
+	int64_t ns = RESTARTED_TIMES * s->runs.options.settle_ns;
+
+	if (!is_killed)
+		return 0;
+	return ns < RESTARTED_MAX_NS ? ns : RESTARTED_MAX_NS;
 }
 
 void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
-	const struct sweep_answer *answer, bool is_known)
+	const struct sweep_answer *answer, const char *news)
 {
-	int64_t least = is_known ? 0 : pause_of_restarted(s, try);
+	int64_t least = news && !tells_counts(news) ? pause_of_restarted(s, try) : 0;
 	int64_t ns = pauses_left(ground, answer) * answer->trouble_ns;
 
 	ns = ns > least ? ns : least;

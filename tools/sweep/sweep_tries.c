@@ -451,7 +451,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	if (is_enough)
 		*ret_next = SWEEP_OVER;
 	if (*ret_next == SWEEP_AGAIN)
-		sweep_choose_settle(s, ground, try, &answer, is_known);
+		sweep_choose_settle(s, ground, try, &answer, is_known ? NULL : differences);
 	if (asks_at_intervals(try, &answer))
 		try->settle_ns = 0;
 	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, slot)) {
