@@ -20,12 +20,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NUMBER           1000 /* of its run: none of the others comes that far */
-#define PATIENCE_TIMES   2    /* as long as was asked for: the next tries ask for more */
-#define PATIENCE_MAX_NS  (60 * NS_PER_S)
-#define TROUBLE_MAX_NS   (30 * NS_PER_S)
-#define RESTARTED_TIMES  3              /* as long as --settle ... */
-#define RESTARTED_MAX_NS (6 * NS_PER_S) /* ... but no longer */
+#define NUMBER          1000 /* of its run: none of the others comes that far */
+#define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
+#define PATIENCE_MAX_NS (60 * NS_PER_S)
+#define TROUBLE_MAX_NS  (30 * NS_PER_S)
+#define RESTARTED_TIMES 3 /* as long as --settle ... */
+#define RESTARTED_MAX_NS                                                                                     \
+	(6 * NS_PER_S) /* ... unless that is more: then the user knows what the program needs */
 
 /* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
  * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:
@@ -68,9 +69,7 @@ static int64_t pause_of_restarted(const struct sweep *s, const struct sweep_try 
 
 	int64_t ns = RESTARTED_TIMES * s->runs.options.settle_ns;
 
-	if (!is_killed)
-		return 0;
-	return ns < RESTARTED_MAX_NS ? ns : RESTARTED_MAX_NS;
+	return is_killed && ns <= RESTARTED_MAX_NS ? ns : 0;
 }
 
 void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
