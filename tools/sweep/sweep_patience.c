@@ -66,7 +66,6 @@ static int64_t pause_of_restarted(const struct sweep *s, const struct sweep_try 
 {
 	enum sweep_pattern pattern = try->position->pattern;
 	bool is_killed = pattern == SWEEP_RESTART || pattern == SWEEP_STALE;
-
 	int64_t ns = RESTARTED_TIMES * s->runs.options.settle_ns;
 
 	return is_killed && ns <= RESTARTED_MAX_NS ? ns : 0;
