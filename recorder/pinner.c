@@ -86,7 +86,6 @@ static void on_copy_closed(uv_handle_t *handle)
 static void on_copied(uv_process_t *process, int64_t status, int signal_number)
 {
 	struct pinner *p = process->data;
-
 	bool failed = (status && status != LACKS_SOMETHING) || signal_number;
 
 	p->comes_again = failed && !p->is_over && ++p->tries < TRIES;

@@ -191,7 +191,7 @@ static void restart_streams_of_new_cluster(struct recorder *r)
 		stream_new_epoch(r->streams[i]);
 }
 
-/* Of what was asked for by name, something else may be gone. */
+/* Of what was asked for by name something may be gone. */
 static int add_new_streams(struct recorder *r, const struct catalog *catalog)
 {
 	struct catalog_choice choice = {0};

@@ -32,7 +32,7 @@ struct house {
 	struct buf rows; /* head_bytes of a head, and rows */
 	size_t head_bytes;
 	uint64_t
-		attempt; /* part of the tokens: 0, or a number that no other attempt had, whose blocks are not to be dropped */
+		attempt; /* part of the tokens: 0, or if no block is to be dropped a number that none had before */
 	uint64_t events;   /* rows of the segment in HOUSE_EVENTS */
 	struct tape *tape; /* of the segment */
 	struct err *err;   /* of the walk */
