@@ -35,11 +35,11 @@ def of_kind(objects, kind):
 
 
 def metrics():
-    """The names of all metrics, as a recorder serves them: it records a replay of the bundled tape."""
+    """The names of all metrics, as a recorder serves them: it records a replay of the bundled tape, and would push it."""
     with tempfile.TemporaryDirectory(prefix="kubetape-metrics-") as home:
-        script = f'{KUBETAPE} record pods -o {home}/Y.tape --metrics 0 2>{home}/log & pid=$!; ' \
+        script = f'{KUBETAPE} record pods -o {home}/Y.tape --metrics 0 --push clickhouse+http://127.0.0.1:1/tapes --retry-for 1s 2>{home}/log & pid=$!; ' \
             f'for i in $(seq 600); do url=$(sed -n "s/.*metrics at //p" {home}/log); ' \
-            f'[ -n "$url" ] && grep -q "^recording" {home}/log && break; sleep 0.1; done; curl -fsS "$url"; kill $pid; wait $pid'
+            f'[ -n "$url" ] && grep -q "^recording" {home}/log && break; sleep 0.1; done; curl -fsS "$url"; kill $pid; wait $pid || true'
         text = subprocess.run([KUBETAPE, "replay", TAPE, "--", "sh", "-c", script], capture_output=True, text=True,
                               timeout=120, check=True).stdout
     return set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
