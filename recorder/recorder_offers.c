@@ -208,17 +208,21 @@ static int add_new_streams(struct recorder *r, const struct catalog *catalog)
 	return rc;
 }
 
+/* In its version. */
+static bool is_offered(const struct catalog *catalog, const struct stream *s)
+{
+	return catalog_find_version(catalog, stream_group(s), stream_version(s), stream_resource(s));
+}
+
 /* What answers 404 and is not offered any more in its version is gone, and its objects with it: if there is another version,
  * its stream has them. */
 static int end_vanished(struct recorder *r, const struct catalog *catalog)
 {
 	for (size_t i = 0; i < r->stream_count; i++) {
 		struct stream *s = r->streams[i];
-		bool is_offered =
-			catalog_find_version(catalog, stream_group(s), stream_version(s), stream_resource(s));
 
-		stream_note_offer(s, is_offered);
-		if (stream_is_missing(s) && !is_offered && stream_vanished(s, &r->err))
+		stream_note_offer(s, is_offered(catalog, s));
+		if (stream_is_missing(s) && !is_offered(catalog, s) && stream_vanished(s, &r->err))
 			return r->err.code;
 	}
 	return 0;
@@ -230,8 +234,7 @@ static bool has_other_version(const struct recorder *r, const struct catalog *ca
 	for (size_t i = 0; i < r->stream_count; i++) {
 		const struct stream *s = r->streams[i];
 
-		if (!catalog_find_version(catalog, stream_group(s), stream_version(s), stream_resource(s)) &&
-			catalog_has(catalog, stream_group(s), stream_resource(s)))
+		if (!is_offered(catalog, s) && catalog_has(catalog, stream_group(s), stream_resource(s)))
 			return true;
 	}
 	return false;

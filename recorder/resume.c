@@ -74,18 +74,14 @@ enum resume_verdict resume_judge(
 	return is_member(r, identity(type, uid)) ? RESUME_REPEAT : RESUME_NEW;
 }
 
-/* Where the versions of lists are no numbers either, they are only good for watching from them. */
-static bool is_opaque_after_opaque(const struct resume *r, struct slice rv)
-{
-	return rv.len && *r->rv && !rv_valid(rv) && !rv_valid(slice_of(r->rv));
-}
-
 void resume_event(struct resume *r, enum event_type type, struct slice uid, struct slice rv)
 {
-	if (is_opaque_after_opaque(r, rv))
-		resume_set(r, rv);
-	if (!rv_valid(rv))
+	if (!rv_valid(rv)) {
+		/* Where that of the list is no number either, versions are only good for watching from them. */
+		if (rv.len && *r->rv && !rv_valid(slice_of(r->rv)))
+			resume_set(r, rv);
 		return;
+	}
 	if (!slice_is(rv, r->rv)) {
 		copy_rv(r->before, slice_of(r->rv));
 		copy_rv(r->rv, rv);

@@ -7,6 +7,7 @@
 #include "schema/base/unused_name.h"
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
+#include "schema/tape/new_tape.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
 #include "schema/tape/segment.h"
@@ -141,13 +142,13 @@ static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err
 	return rc;
 }
 
-/* What `pin` was writing when it was killed: NAME.ktape.tmp-PID, and -1 behind that. */
+/* The beginning of a pin whose maker was killed. */
 static bool is_torn(const char *name)
 {
-	const char *pid = strstr(name, PIN_ENDING ".tmp-");
-	long number = pid ? strtol(pid + sizeof(PIN_ENDING ".tmp-") - 1, NULL, 10) : 0;
+	struct slice pin;
+	long maker = new_tape_maker(name, &pin);
 
-	return number > 0 && kill((pid_t)number, 0) && errno == ESRCH;
+	return maker && slice_ends(pin, PIN_ENDING) && kill((pid_t)maker, 0) && errno == ESRCH;
 }
 
 static void remove_torn(const char *folder)

@@ -363,7 +363,7 @@ static int from_container(struct aws *a, struct err *err)
 
 /* ---- instances: a token first, then the name of the role, then its keys ---- */
 
-/* Appends what the service says. ERR_BUSY: it is there, and says nothing now; others: there is none, or nothing. */
+/* Appends what the service says. ERR_BUSY: the service cannot say it now. Other errors: there is no such service, or no such thing. */
 static int ask_metadata(
 	struct aws *a, const char *method, const char *path, const char *header, struct buf *to)
 {

@@ -42,22 +42,43 @@ uint64_t house_attempt(void)
 	return (uint64_t)clock_wall_ns(&clock_system);
 }
 
-int house_count(struct house *h, const char *table, const char *more, uint64_t *ret, struct err *err)
+/* "cluster = '...' AND tape = '...'" */
+static int put_where(const struct house *h, struct buf *sql, struct err *err)
 {
-	struct buf sql, answer;
+	int rc = buf_printf(sql, err, "cluster = ");
+
+	rc = rc ? rc : clickhouse_quote(h->options.cluster, sql, err);
+	rc = rc ? rc : buf_printf(sql, err, " AND tape = ");
+	return rc ? rc : clickhouse_quote(h->options.tape_id, sql, err);
+}
+
+int house_select(struct house *h, const char *what, const char *rest, struct buf *to, struct err *err)
+{
+	struct buf sql;
 	int rc;
 
 	buf_init(&sql, LIMIT_NAME_BYTES * 4);
-	buf_init(&answer, LIMIT_NAME_BYTES);
-	rc = buf_printf(&sql, err, "SELECT count() FROM %s WHERE ", table);
-	rc = rc ? rc : house_where(h, &sql, err);
-	rc = rc ? rc : buf_printf(&sql, err, "%s FORMAT TabSeparated", more);
+	rc = buf_printf(&sql, err, "SELECT %s WHERE ", what);
+	rc = rc ? rc : put_where(h, &sql, err);
+	rc = rc ? rc : buf_printf(&sql, err, "%s FORMAT TabSeparated", rest);
 	rc = rc ? rc : buf_append(&sql, "", 1, err);
-	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, &answer, err);
+	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, to, err);
+	buf_release(&sql);
+	return rc;
+}
+
+int house_count(struct house *h, const char *table, const char *more, uint64_t *ret, struct err *err)
+{
+	char *what = xasprintf("count() FROM %s", table);
+	struct buf answer;
+	int rc;
+
+	buf_init(&answer, LIMIT_NAME_BYTES);
+	rc = house_select(h, what, more, &answer, err);
 	rc = rc ? rc : buf_append(&answer, "", 1, err);
 	*ret = rc ? 0 : strtoull(answer.ptr, NULL, 10);
-	buf_release(&sql);
 	buf_release(&answer);
+	free(what);
 	return rc;
 }
 
@@ -81,21 +102,6 @@ static void take_line(struct slice line, struct manifest *to)
 		manifest_add(to, &s);
 }
 
-static int ask_account(struct house *h, struct buf *to, struct err *err)
-{
-	struct buf sql;
-	int rc;
-
-	buf_init(&sql, LIMIT_NAME_BYTES * 4);
-	rc = buf_printf(&sql, err, "SELECT segment, bytes, digest FROM segments FINAL WHERE ");
-	rc = rc ? rc : house_where(h, &sql, err);
-	rc = rc ? rc : buf_printf(&sql, err, " ORDER BY segment FORMAT TabSeparated");
-	rc = rc ? rc : buf_append(&sql, "", 1, err);
-	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, to, err);
-	buf_release(&sql);
-	return rc;
-}
-
 int house_read(struct house *h, struct manifest *to, struct err *err)
 {
 	struct slice rest;
@@ -104,7 +110,8 @@ int house_read(struct house *h, struct manifest *to, struct err *err)
 	int rc;
 
 	buf_init(&answer, LIMIT_DOCUMENT_BYTES);
-	rc = ask_account(h, &answer, &why);
+	rc = house_select(
+		h, "segment, bytes, digest FROM segments FINAL", " ORDER BY segment", &answer, &why);
 	if (rc == ERR_NOT_FOUND) {
 		buf_release(&answer);
 		return house_make_tables(h, err);

@@ -72,21 +72,6 @@ static void take_hour(struct slice line, struct hours *to)
 		hour_of(to, (uint32_t)number)->sum = sum;
 }
 
-static int ask_hours(struct house *h, struct buf *to, struct err *err)
-{
-	struct buf sql;
-	int rc;
-
-	buf_init(&sql, LIMIT_NAME_BYTES * 4);
-	rc = buf_printf(&sql, err, "SELECT hour, digest FROM audit_hours FINAL WHERE ");
-	rc = rc ? rc : house_where(h, &sql, err);
-	rc = rc ? rc : buf_printf(&sql, err, " ORDER BY hour FORMAT TabSeparated");
-	rc = rc ? rc : buf_append(&sql, "", 1, err);
-	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, to, err);
-	buf_release(&sql);
-	return rc;
-}
-
 static int read_account(struct house *h, struct hours *to, struct err *err)
 {
 	struct slice rest;
@@ -95,7 +80,7 @@ static int read_account(struct house *h, struct hours *to, struct err *err)
 	int rc;
 
 	buf_init(&answer, LIMIT_DOCUMENT_BYTES);
-	rc = ask_hours(h, &answer, &why);
+	rc = house_select(h, "hour, digest FROM audit_hours FINAL", " ORDER BY hour", &answer, &why);
 	rest = buf_slice(&answer);
 	while (!rc && rest.len)
 		take_hour(slice_cut(&rest, '\n'), to);
@@ -140,12 +125,12 @@ static int add_to_sum(void *context, const struct audit_answer *a)
 {
 	struct audit_push *p = context;
 	struct hour *hour = hour_of(&p->now, hour_number(a));
-	int rc = house_begin(p->house, HOUSE_AUDIT);
+	int rc = put_answer(p->house, a);
 
 	p->answers++;
-	rc = rc ? rc : put_answer(p->house, a);
 	hour->sum = codec_hash_two(
 		(struct slice){(const char *)&hour->sum, sizeof(hour->sum)}, house_rows(p->house));
+	house_clear(p->house);
 	return rc;
 }
 
@@ -214,6 +199,7 @@ static int put_book(struct audit_push *p, struct audit_book *book, struct err *e
 	int rc = read_account(p->house, &p->there, err);
 
 	p->house->err = err;
+	rc = rc ? rc : house_begin(p->house, HOUSE_AUDIT);
 	rc = rc ? rc : audit_book_answers(book, add_to_sum, p, err);
 	rc = rc ? rc : put_answers(p, book);
 	if (rc || !p->has_inserted)

@@ -93,15 +93,6 @@ int house_make_tables(struct house *h, struct err *err)
 	return rc;
 }
 
-int house_where(const struct house *h, struct buf *sql, struct err *err)
-{
-	int rc = buf_printf(sql, err, "cluster = ");
-
-	rc = rc ? rc : clickhouse_quote(h->options.cluster, sql, err);
-	rc = rc ? rc : buf_printf(sql, err, " AND tape = ");
-	return rc ? rc : clickhouse_quote(h->options.tape_id, sql, err);
-}
-
 /* ---- values, as RowBinary has them ---- */
 
 int house_bytes(struct house *h, struct slice bytes)
@@ -191,6 +182,11 @@ struct slice house_rows(const struct house *h)
 	return (struct slice){h->rows.ptr + h->head_bytes, h->rows.len - h->head_bytes};
 }
 
+void house_clear(struct house *h)
+{
+	h->rows.len = h->head_bytes;
+}
+
 int house_send(struct house *h)
 {
 	char token[TOKEN_BYTES];
@@ -201,7 +197,7 @@ int house_send(struct house *h)
 	snprintf(token, sizeof(token), "%s/%u/%s/%u/%016" PRIx64 "/%" PRIx64, h->options.tape_id, h->part,
 		tables[h->table].name, h->block++, codec_hash(house_rows(h)), h->attempt);
 	rc = insert_block(h, token);
-	h->rows.len = h->head_bytes;
+	house_clear(h);
 	return rc;
 }
 

@@ -31,8 +31,7 @@ struct house {
 	unsigned block;
 	struct buf rows; /* head_bytes of a head, and rows */
 	size_t head_bytes;
-	uint64_t
-		attempt; /* part of the tokens: 0, or if no block is to be dropped a number that none had before */
+	uint64_t attempt;  /* part of the tokens: 0, or a number of its own, so that no block is dropped */
 	uint64_t events;   /* rows of the segment in HOUSE_EVENTS */
 	struct tape *tape; /* of the segment */
 	struct err *err;   /* of the walk */
@@ -40,8 +39,9 @@ struct house {
 
 int house_make_tables(struct house *h, struct err *err) MUST_CHECK;
 
-/* Appends "cluster = '...' AND tape = '...'" to a statement. */
-int house_where(const struct house *h, struct buf *sql, struct err *err) MUST_CHECK;
+/* Appends the lines that answer "SELECT `what` WHERE ...`rest`", of this tape. */
+int house_select(
+	struct house *h, const char *what, const char *rest, struct buf *to, struct err *err) MUST_CHECK;
 
 /* How many rows the table has of the tape, duplicates among them. `more`: " AND ...", or "". */
 int house_count(
@@ -53,6 +53,7 @@ uint64_t house_attempt(void);
 /* A row is its values in the order of the table's columns; negative codes come with h->err. */
 int house_begin(struct house *h, enum house_table table) MUST_CHECK;
 struct slice house_rows(const struct house *h); /* of the block, borrowed until the next value */
+void house_clear(struct house *h);              /* forgets them */
 int house_bytes(struct house *h, struct slice bytes) MUST_CHECK;
 int house_word(struct house *h, const char *text) MUST_CHECK; /* NULL: the empty one */
 int house_flag(struct house *h, bool flag) MUST_CHECK;

@@ -27,7 +27,8 @@ struct s3_request {
 	const char *sha256; /* of the body; NULL without one */
 	size_t max_bytes;
 	bool once; /* not worth a second try */
-	/* A success that is none, as its body says: a code, ERR_NETWORK if it is worth another try. NULL: any is one. */
+	/* Reads the body of an answer whose status is a success, which may be an error even so: ERR_NETWORK asks for another try.
+	 * NULL: the status is believed. */
 	int (*judge)(const struct s3_request *r, const struct web_answer *answer, struct err *err);
 };
 

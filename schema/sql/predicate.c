@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#define TEXT_BYTES_MAX                                                                                       \
-	(8 << 20) /* of one value: the progress handler is not called within a function that makes it */
+/* Of one value: the progress handler is not called within a function that makes it. */
+#define TEXT_BYTES_MAX (8 << 20)
 #define PROGRESS_STEPS 1000 /* some ten microseconds of SQLite's virtual machine */
 
 struct predicate {

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEMPORARY ".tmp-" /* and the maker */
+#define JOINED    "-1"
+
 static void new_tape_release(struct new_tape *n)
 {
 	free(n->path);
@@ -24,6 +27,18 @@ bool new_tape_is_file(const char *path)
 	return segment_is_file_name(path);
 }
 
+long new_tape_maker(const char *name, struct slice *ret_name)
+{
+	const char *mark = strstr(name, TEMPORARY);
+	char *end = NULL;
+	long pid = mark ? strtol(mark + strlen(TEMPORARY), &end, 10) : 0;
+
+	if (pid <= 0 || (*end && strcmp(end, JOINED) != 0))
+		return 0;
+	*ret_name = (struct slice){name, (size_t)(mark - name)};
+	return pid;
+}
+
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 {
 	struct new_tape n = {.path = segment_tape_path(path)};
@@ -33,7 +48,7 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 	for (size_t len = strlen(n.path); len > 1 && n.path[len - 1] == '/'; len--)
 		n.path[len - 1] = 0;
 	n.is_file = segment_is_file_name(n.path);
-	n.temporary = xasprintf("%s.tmp-%ld", n.path, (long)getpid());
+	n.temporary = xasprintf("%s" TEMPORARY "%ld", n.path, (long)getpid());
 	if (lstat(n.path, &st) == 0)
 		rc = err_set(err, ERR_USAGE, "'%s' exists already", path);
 	else if (mkdir(n.temporary, 0700))
@@ -84,7 +99,7 @@ static int name_segment(const struct new_tape *n, const char *folder, struct err
 static int join(const struct new_tape *n, struct err *err)
 {
 	const struct remake_options options = {.one_segment = true};
-	char *joined = xasprintf("%s-1", n->temporary);
+	char *joined = xasprintf("%s" JOINED, n->temporary);
 	struct remake_result result;
 	struct tape *t;
 	int rc = tape_open(n->temporary, &t, err);

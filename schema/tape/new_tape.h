@@ -5,7 +5,7 @@
 #ifndef SCHEMA_TAPE_NEW_TAPE_H
 #define SCHEMA_TAPE_NEW_TAPE_H
 
-#include "schema/base/err.h"
+#include "schema/base/buf.h"
 
 #include <stdbool.h>
 
@@ -17,6 +17,10 @@ struct new_tape {
 
 /* Whether a tape of that name is one file. */
 bool new_tape_is_file(const char *path);
+
+/* The process that makes the tape which has that temporary name, or made it until it was killed; 0: the name is none of that
+ * kind. *ret_name: the name that the tape is to have, a part of `name`. */
+long new_tape_maker(const char *name, struct slice *ret_name);
 
 /* ERR_USAGE if something has that name already. On success new_tape_end must follow. */
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err) MUST_CHECK;

@@ -325,7 +325,7 @@ class S3Store:
     late_errors = 0  # so many uploads meet an error that comes after the status of a success
     keeps_metadata = True
     page = None  # what answers each list
-    ends_unheard = False  # uploads are ended, and said to be unknown, as to the second one who asks
+    ends_unheard = False  # a request that ends an upload does so, and is answered NoSuchUpload, as its repetition would be
     forgets = 0  # so many uploads are said to be done and are not
 
     def fail(self, method, part, what, times=1):

@@ -4,6 +4,7 @@
 #include "recorder/push/remote_tape.h"
 #include "recorder/push/s3.h"
 #include "schema/tape/format.h"
+#include "schema/tape/new_tape.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -118,14 +119,6 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* As a tape is called while it is being made. */
-static bool is_half_made(const char *name)
-{
-	const char *at = strstr(name, ".tmp-");
-
-	return at && at[strspn(at, ".tmp-0123456789")] == 0;
-}
-
 static bool is_segment(const char *name)
 {
 	return strncmp(name, "seg-", 4) == 0 || strncmp(name, "open-", 5) == 0;
@@ -181,6 +174,7 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 	size_t before = set->count;
 	int count = scandir(path, &entries, NULL, compare_entries);
 	bool is_tape = false;
+	struct slice name;
 
 	if (count < 0)
 		return err_set_errno(err, errno, "cannot read '%s'", path);
@@ -189,7 +183,7 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 	if (is_tape)
 		add_named(set, path, path, given);
 	for (int i = 0; i < count; i++) {
-		if (!is_tape && *entries[i]->d_name != '.' && !is_half_made(entries[i]->d_name))
+		if (!is_tape && *entries[i]->d_name != '.' && !new_tape_maker(entries[i]->d_name, &name))
 			add_entry(set, path, entries[i]->d_name, given, depth);
 		free(entries[i]);
 	}

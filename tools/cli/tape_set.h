@@ -11,9 +11,9 @@ struct tape_set {
 	size_t count;
 };
 
-/* A tape that is there and cannot be read gets a problem; one of several names, as of links, comes once. The name of a cluster comes from the words; else from a part
- * cluster=NAME of the path, as in a store; else it is that of the tape's file. ERR_NOT_FOUND if there is no tape. The caller
- * releases in any case. */
+/* A tape that is there and cannot be read gets a problem; one of several names, as of links, comes once. The name of a
+ * cluster comes from the words; else from a part cluster=NAME of the path, as in a store; else it is that of the tape's
+ * file. ERR_NOT_FOUND if there is no tape. The caller releases in any case. */
 int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err) MUST_CHECK;
 void tape_set_release(struct tape_set *set);
 

@@ -173,8 +173,8 @@ int sweep_control_write(const struct sweep_position *p, const char *path, struct
 
 struct sweep_job {
 	pid_t pid; /* 0: none */
-	int64_t begun_ns, deadline_ns, lasted_ns,
-		used_ns; /* used: of processors, by all that it has waited for */
+	int64_t begun_ns, deadline_ns;
+	int64_t lasted_ns, used_ns; /* once it has ended; used: of processors */
 	bool timed_out;
 };
 

@@ -24,9 +24,9 @@
 #define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
 #define PATIENCE_MAX_NS (60 * NS_PER_S)
 #define TROUBLE_MAX_NS  (30 * NS_PER_S)
-#define RESTARTED_TIMES 3 /* as long as --settle ... */
-#define RESTARTED_MAX_NS                                                                                     \
-	(6 * NS_PER_S) /* ... unless that is more: then the user knows what the program needs */
+/* As long as --settle, unless that is more than the second: then the user knows what the program needs. */
+#define RESTARTED_TIMES  3
+#define RESTARTED_MAX_NS (6 * NS_PER_S)
 
 /* A program that tries again after a pause, and after twice that pause if it fails, may pause once more for as long as
  * its trouble has lasted, from the fault's first strike on. If it still lacks a watch, it may pause for four times as long:

@@ -191,7 +191,7 @@ static bool has_time(const struct sweep *s)
 	return !s->ended || sweep_budget_allows(s, will_repeat ? 3 * run_ns : run_ns);
 }
 
-/* The first try that has not begun, or that was put back. The budget does not stop one that was put back. */
+/* The first try that has not begun, or that was put back: such a try goes on even if the budget is spent. */
 static struct sweep_try *next_try(struct sweep *s)
 {
 	bool is_in_time = has_time(s);
@@ -445,9 +445,9 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 	try->has_panicked |= differences && sweep_oracle_is_alarm(differences);
 	is_other = differences && try->differences && !sweep_share_cause(try->differences, differences);
 	*ret_next = judge_run(s, ground, slot, differences, is_other, &answer);
-	is_known = differences && sweep_knows_cause(s->tries, s->try_count, differences);
-	is_enough = *ret_next == SWEEP_AGAIN && slot->stage == SWEEP_FIRST && !sweep_budget_allows(s, 0) &&
-		    is_known;
+	is_known = *ret_next == SWEEP_AGAIN && differences &&
+		   sweep_knows_cause(s->tries, s->try_count, differences);
+	is_enough = is_known && slot->stage == SWEEP_FIRST && !sweep_budget_allows(s, 0);
 	if (is_enough)
 		*ret_next = SWEEP_OVER;
 	if (*ret_next == SWEEP_AGAIN)
