@@ -224,7 +224,7 @@ const struct command cmd_query = {
 		{
 			[EXIT_LOSS] =
 				"done, but a statement named a position outside the tape, or a tape of --tapes "
-				"could not be read",
+				"could not be read, or not to its end",
 		},
 	.run = run,
 };

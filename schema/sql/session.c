@@ -36,6 +36,8 @@ struct sql_session {
 	struct walk_watch watch;
 	struct tape_name {
 		char *path, *name;
+		char *lost; /* what could not be read of it; NULL: nothing */
+		bool lost_is_told;
 	} * names; /* of several tapes */
 	size_t name_count;
 	bool has_guessed;
@@ -79,6 +81,23 @@ static int replace_length(sqlite3 *db, struct err *err)
 	return err_set(err, ERR_FAILED, "cannot prepare SQL: %s", sqlite3_errmsg(db));
 }
 
+static struct tape_name *find_tape(const struct sql_session *s, const char *path)
+{
+	for (size_t i = 0; i < s->name_count; i++) {
+		if (strcmp(s->names[i].path, path) == 0)
+			return &s->names[i];
+	}
+	return NULL;
+}
+
+static void keep_lost(void *context, const char *path, const char *sentence)
+{
+	struct tape_name *tape = find_tape(context, path);
+
+	if (tape && !tape->lost)
+		tape->lost = xstrdup(sentence);
+}
+
 static int watch_walks(struct sql_session *s, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -97,7 +116,11 @@ static void keep_names(struct sql_session *s, const struct sql_tape *tapes, size
 	s->names = xcalloc(count + 1, sizeof(*s->names));
 	s->name_count = count;
 	for (size_t i = 0; i < count; i++)
-		s->names[i] = (struct tape_name){xstrdup(tapes[i].path), xstrdup(tapes[i].name)};
+		s->names[i] = (struct tape_name){.path = xstrdup(tapes[i].path), .name = xstrdup(tapes[i].name)};
+	if (count) {
+		s->watch.lost = keep_lost;
+		s->watch.context = s;
+	}
 }
 
 /* count 0: one tape, whose tables are its own. */
@@ -138,6 +161,7 @@ void sql_session_close(struct sql_session *s)
 	for (size_t i = 0; i < s->name_count; i++) {
 		free(s->names[i].path);
 		free(s->names[i].name);
+		free(s->names[i].lost);
 	}
 	free(s->names);
 	for (size_t i = 0; i < s->parameter_count; i++) {
@@ -181,13 +205,15 @@ void sql_session_progress(const struct sql_session *s, const char **ret_table, d
 	*ret_share = p.share;
 }
 
-static const char *name_of(const struct sql_session *s, const char *path)
+static char *remark_on_loss(struct sql_session *s)
 {
-	for (size_t i = 0; i < s->name_count; i++) {
-		if (strcmp(s->names[i].path, path) == 0)
-			return s->names[i].name;
+	for (struct tape_name *t = s->names; t < s->names + s->name_count; t++) {
+		if (!t->lost || t->lost_is_told)
+			continue;
+		t->lost_is_told = s->has_guessed = true;
+		return xasprintf("the answer lacks a part of '%s': %s", t->name, t->lost);
 	}
-	return path;
+	return NULL;
 }
 
 char *sql_session_remark(struct sql_session *s)
@@ -197,14 +223,14 @@ char *sql_session_remark(struct sql_session *s)
 	size_t count = s->watch.remark(s->watch.registry, remark, &path);
 
 	if (count == 0)
-		return NULL;
+		return remark_on_loss(s);
 	s->has_guessed = true;
 	if (s->name_count < 2)
 		return xstrdup(remark);
 	if (count == 1)
-		return xasprintf("'%s': %s", name_of(s, path), remark);
-	return xasprintf(
-		"'%s': %s; the same holds for %zu of the other tapes", name_of(s, path), remark, count - 1);
+		return xasprintf("'%s': %s", find_tape(s, path)->name, remark);
+	return xasprintf("'%s': %s; the same holds for %zu of the other tapes", find_tape(s, path)->name,
+		remark, count - 1);
 }
 
 bool sql_session_has_guessed(const struct sql_session *s)
@@ -382,6 +408,20 @@ static int run_statement(
 	return rc || !sink->end ? rc : sink->end(sink->context, err);
 }
 
+/* For the statements that come. */
+static int note_losses(struct sql_session *s, struct err *err)
+{
+	int rc = 0;
+
+	sqlite3_set_authorizer(s->db, NULL, NULL);
+	for (size_t i = 0; i < s->name_count && !rc; i++) {
+		if (s->names[i].lost && !s->names[i].lost_is_told)
+			rc = side_by_side_note(s->db, i + 1, s->names[i].lost, err);
+	}
+	sandbox_close_doors(s->db, SANDBOX_ANY);
+	return rc;
+}
+
 int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)
 {
 	const char *at = sql.ptr, *end = sql.ptr + sql.len;
@@ -401,6 +441,7 @@ int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_si
 		if (stmt)
 			rc = run_statement(s, stmt, sink, err);
 		sqlite3_finalize(stmt);
+		rc = rc || !s->name_count ? rc : note_losses(s, err);
 	}
 	return rc;
 }

@@ -34,7 +34,7 @@ int sql_session_open(const char *tape_path, struct sql_session **ret, struct err
 
 /* The same over several tapes: every table has the rows of all, with a column `cluster` before the others; a table
  * `tapes` has cluster, name and problem of each. A tape that has a problem is not asked; one that cannot be opened gets
- * one. The error is that of the first when none can be. */
+ * one. What a walk cannot read of one ends that walk, and is its problem for the next statement. The error is that of the first when none can be. */
 struct sql_tape {
 	const char *path, *name, *cluster;
 	char *problem; /* a sentence; NULL: none. To be freed. */
@@ -65,10 +65,9 @@ void sql_session_on_progress(struct sql_session *s, void (*call)(void *context),
  * *ret_share goes from 0 to 1. A statement of several walks begins again with each. For use in that call. */
 void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share);
 
-/* The warning about a position that a statement named since the last call, as objects('12:03') does: it lies
- * outside the tape, so that the answer is a guess, or is a time of day on several days. Over several tapes it names the
- * first. NULL: nothing. The caller frees.
- */
+/* The next warning about the statements since NULL was returned last: a position that one named, as objects('12:03') does,
+ * lies outside the tape, so that the answer is a guess, or is a time of day on several days (over several tapes it names the
+ * first); or one of several tapes could not be read to its end. NULL: no other. The caller frees. */
 char *sql_session_remark(struct sql_session *s);
 /* Whether that has ever said something. */
 bool sql_session_has_guessed(const struct sql_session *s);

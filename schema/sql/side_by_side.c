@@ -117,3 +117,12 @@ int side_by_side_open(sqlite3 *db, struct sql_tape *tapes, size_t count, struct 
 		rc = make_view(db, table, tapes, count, first, err);
 	return rc ? rc : list_tapes(db, tapes, count, err);
 }
+
+int side_by_side_note(sqlite3 *db, size_t number, const char *problem, struct err *err)
+{
+	char *sql = sqlite3_mprintf("UPDATE tapes SET problem = %Q WHERE rowid = %u", problem, (unsigned)number);
+	int rc = run(db, sql, err);
+
+	sqlite3_free(sql);
+	return rc;
+}

@@ -15,4 +15,7 @@
 /* Makes tables and views in a connection that has the extension. Problems as for sql_session_open_many. */
 int side_by_side_open(sqlite3 *db, struct sql_tape *tapes, size_t count, struct err *err) MUST_CHECK;
 
+/* What turned out to be the problem of a tape, counted from 1. */
+int side_by_side_note(sqlite3 *db, size_t number, const char *problem, struct err *err) MUST_CHECK;
+
 #endif

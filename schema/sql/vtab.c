@@ -23,6 +23,7 @@ struct registry {
 	struct tape_handle *first;
 	struct time_reader times;
 	const struct scan *outermost; /* the oldest open scan that can tell how far it is */
+	const struct walk_watch *watch; /* NULL: nobody watches */
 };
 
 static const struct table_kind *const kinds[] = {
@@ -357,11 +358,41 @@ static struct walk_progress vtab_look(void *registry)
 static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct walk_watch *w = sqlite3_value_pointer(argv[0], WALK_WATCH_TYPE);
+	struct registry *r = sqlite3_user_data(context);
 
 	(void)argc;
-	if (w)
-		*w = (struct walk_watch){
-			sqlite3_user_data(context), vtab_look, failure, remark, need_position};
+	if (!w)
+		return;
+	w->registry = r;
+	w->look = vtab_look;
+	w->failure = failure;
+	w->remark = remark;
+	w->need_position = need_position;
+	r->watch = w;
+}
+
+static bool is_unreadable(const struct err *err)
+{
+	switch (err->code) {
+	case ERR_CORRUPT:
+	case ERR_IO:
+	case ERR_NETWORK:
+	case ERR_DENIED:
+	case ERR_PROTOCOL: return true;
+	default: return false;
+	}
+}
+
+/* Ends the walk alone if somebody hears of it, otherwise the statement. */
+static int scan_fail(struct scan *s, const struct err *err)
+{
+	const struct walk_watch *w = registry_of(scan_table(s))->watch;
+
+	if (!w || !w->lost || !is_unreadable(err))
+		return vtab_fail(s->base.pVtab, err);
+	w->lost(w->context, scan_table(s)->handle->path, err->text);
+	s->at_end = true;
+	return SQLITE_OK;
 }
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -408,7 +439,7 @@ static int on_filter(
 	s->row_id = 0;
 	if (scan_table(s)->kind->filter(s, plan ? plan : "", plan_flags, args, arg_count, &err) < 0 ||
 		failure(registry_of(scan_table(s)), &err))
-		return vtab_fail(base->pVtab, &err);
+		return scan_fail(s, &err);
 	return SQLITE_OK;
 }
 
@@ -417,8 +448,10 @@ static int on_next(sqlite3_vtab_cursor *base)
 	struct scan *s = (struct scan *)base;
 	struct err err = {0};
 
+	if (s->at_end) /* a column could not be read */
+		return SQLITE_OK;
 	if (failure(registry_of(scan_table(s)), &err) || scan_table(s)->kind->next(s, &err) < 0)
-		return vtab_fail(base->pVtab, &err);
+		return scan_fail(s, &err);
 	return SQLITE_OK;
 }
 
@@ -433,7 +466,7 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
 	struct err err = {0};
 
 	if (scan_table(s)->kind->column(s, context, column, &err) < 0)
-		return vtab_fail(base->pVtab, &err);
+		return scan_fail(s, &err);
 	return SQLITE_OK;
 }
 

@@ -13,7 +13,7 @@ struct walk_progress {
 	double share;      /* 0 to 1 */
 };
 
-/* Given to the SQL function kubetape_watch() by a program that wants to know; filled there. Valid as long as
+/* Given to the SQL function kubetape_watch() by a program that wants to know; filled there. Both have to be valid as long as
  * the connection. */
 struct walk_watch {
 	void *registry;
@@ -26,6 +26,10 @@ struct walk_watch {
 	/* Of the statement that comes: a table that has positions and is given none is an error, ERR_USAGE. Over several
 	 * tapes SQLite gives only constants to the tables; what it compares itself would silently be no row. */
 	void (*need_position)(void *registry, bool needs);
+	/* Set by that program, or NULL. Called when a tape cannot be read to the end of a walk: the walk ends there, and the
+	 * statement goes on. With NULL the statement fails. */
+	void (*lost)(void *context, const char *tape_path, const char *sentence);
+	void *context;
 };
 
 #define WALK_WATCH_TYPE "kubetape walk watch"

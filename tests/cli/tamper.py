@@ -38,6 +38,19 @@ _zstd.ZSTD_decompressDCtx.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c
 LEVEL, CHECKSUM = 100, 201  # ZSTD_c_compressionLevel, ZSTD_c_checksumFlag
 
 
+# ---- damage that the sums show ----
+
+def zero_a_page(segment, table, pagetype):
+    """The last page of that type (a word of dbstat) of a table."""
+    os.chmod(segment, 0o600)
+    with contextlib.closing(sqlite3.connect(f"file:{segment}?immutable=1", uri=True)) as db:
+        page, = db.execute("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = ?", (table, pagetype)).fetchone()
+        page_bytes, = db.execute("PRAGMA page_size").fetchone()
+    with open(segment, "r+b") as f:
+        f.seek(page_bytes * (page - 1))
+        f.write(bytes(page_bytes))
+
+
 # ---- sums and frames ----
 
 def signed(number):

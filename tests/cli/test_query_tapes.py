@@ -2,8 +2,10 @@
 import json
 import os
 import shutil
+from hashlib import sha512
 
 from s3_store import S3Store
+from tamper import zero_a_page
 from tapes import TapeTest, event, pod
 
 
@@ -108,6 +110,21 @@ class Tapes(TapeTest):
         self.assertEqual(json.loads(done.stdout), [{"cluster": "ap", "ok": 0}, {"cluster": "eu", "ok": 1}, {"cluster": "me", "ok": 0}, {"cluster": "us", "ok": 1}])
         self.assertIn("ap.tape': ", self.ask("SELECT 1", broken, code=1).stderr)
         self.ask("SELECT 1", os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, "no.tape"), code=1)
+
+    def test_a_tape_that_is_damaged_further_on_is_read_until_there_and_told(self):
+        tape = os.path.join(self.folder, "ap.tape")
+        self.make_tape(tape, [event(i, "MODIFIED", pod(f"a{i % 7}", f"u{i % 7}", 10 + i, text=sha512(b"%d" % i).hexdigest() * 3)) for i in range(400)])
+        zero_a_page(os.path.join(tape, "seg-000001.db"), "block", "overflow")
+        alone = self.run_tape("query", tape, "SELECT sum(length(object)) FROM events")
+        self.assertEqual(alone.returncode, 1)
+        done = self.run_tape("query", "--tapes", self.folder, "--format", "ndjson", "SELECT cluster, count(*) AS n, sum(length(object)) AS sum FROM events "
+                             "GROUP BY 1; SELECT problem FROM tapes WHERE cluster = 'ap'")
+        damaged, *others, tapes = map(json.loads, done.stdout.splitlines())
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual([(r["cluster"], r["n"]) for r in others], [("eu", 4), ("us", 5)])
+        self.assertLess(damaged["n"], 400)
+        self.assertEqual(done.stderr, f"kubetape query: the answer lacks a part of '{tape}': {tapes['problem']}\n")
+        self.assertIn(tapes["problem"], alone.stderr)
 
     def test_statements_cannot_write(self):
         for sql in ("DROP VIEW events", "CREATE TEMP TABLE x(a)", "INSERT INTO tapes VALUES('a', 'b')", "ATTACH 'x' AS y"):

@@ -2,10 +2,10 @@
 import json
 import os
 import shutil
-import sqlite3
 import unittest
 from hashlib import sha512
 
+import tamper
 from tapes import TapeTest, event, pod
 
 
@@ -18,15 +18,7 @@ class Recover(TapeTest):
         self.new = os.path.join(self.dir, "new.tape")
 
     def zero_a_page(self, table, pagetype):
-        path = os.path.join(self.tape, "seg-000001.db")
-        os.chmod(path, 0o600)
-        with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as db:
-            page, = db.execute("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = ?",
-                               (table, pagetype)).fetchone()
-            page_bytes, = db.execute("PRAGMA page_size").fetchone()
-        with open(path, "r+b") as f:
-            f.seek(page_bytes * (page - 1))
-            f.write(bytes(page_bytes))
+        tamper.zero_a_page(os.path.join(self.tape, "seg-000001.db"), table, pagetype)
 
     def recover(self, *args):
         return self.run_tape("recover", self.tape, "-o", self.new, *args)

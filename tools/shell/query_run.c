@@ -6,17 +6,17 @@
 
 #include <stdlib.h>
 
-static void tell_remark(struct sql_session *s)
+static void tell_remarks(struct sql_session *s)
 {
-	char *remark = sql_session_remark(s);
+	char *remark;
 
-	if (!remark)
-		return;
 	fflush(stdout);
-	fputs("kubetape query: ", stderr);
-	visible_puts(stderr, remark);
-	fputc('\n', stderr);
-	free(remark);
+	while ((remark = sql_session_remark(s))) {
+		fputs("kubetape query: ", stderr);
+		visible_puts(stderr, remark);
+		fputc('\n', stderr);
+		free(remark);
+	}
 }
 
 int query_run(struct sql_session *s, const struct query_run_options *o, struct slice sql, struct err *err)
@@ -29,6 +29,6 @@ int query_run(struct sql_session *s, const struct query_run_options *o, struct s
 	rc = sql_progress_run(s, sql, &rows, err);
 	table_out_free(out);
 	if (!rc)
-		tell_remark(s);
+		tell_remarks(s);
 	return rc;
 }
