@@ -327,10 +327,28 @@ static void run_loop(struct recorder *r)
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 }
 
+/* More than a connection that ended and is made again. */
+static bool is_failing(const struct stream *s)
+{
+	const struct stream_figures f = stream_figures(s);
+
+	return f.failed_attempts > 1 && !f.gone;
+}
+
+static size_t count_unwatched(const struct recorder *r, size_t unlisted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->stream_count; i++)
+		count += is_failing(r->streams[i]);
+	return count > unlisted ? count - unlisted : 0;
+}
+
 static void sum_up(struct recorder *r, struct recorder_summary *ret)
 {
 	const struct recorder_counters *c = &r->x.counters;
 	struct tape_writer_stats stats = {0};
+	size_t unlisted = r->settled < r->stream_count ? r->stream_count - r->settled : 0;
 
 	if (flusher_tape(r->x.flusher))
 		tape_writer_stats(flusher_tape(r->x.flusher), &stats);
@@ -340,7 +358,8 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 		.ready_ns = r->ready_ns,
 		.ready_for_ns = clock_mono_ns(r->x.clock) - r->ready_mono_ns,
 		.streams = r->stream_count,
-		.unlisted = r->settled < r->stream_count ? r->stream_count - r->settled : 0,
+		.unlisted = unlisted,
+		.unwatched = count_unwatched(r, unlisted),
 		.events = c->events,
 		.bytes = c->bytes,
 		.repeats = c->repeats,

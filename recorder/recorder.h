@@ -42,6 +42,7 @@ struct recorder_options {
 struct recorder_summary {
 	bool was_ready;                  /* every first list was on the tape */
 	size_t streams, unlisted;        /* of them without a first list, nor a place to go on from */
+	size_t unwatched;                /* of the others, that could not be watched at the end */
 	uint64_t events, bytes, repeats; /* of this run */
 	uint64_t gaps, hidden;           /* gaps that began in this run, differences that relists found */
 	uint64_t reconnects, disk_bytes;

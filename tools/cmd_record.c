@@ -112,6 +112,10 @@ static void say_summary(const struct recorder_summary *s, const char *tape)
 	if (s->unlisted)
 		fprintf(stderr, "; of %zu streams nothing is known, their first list never came",
 			s->unlisted);
+	if (s->unwatched)
+		fprintf(stderr,
+			"; %zu streams could not be watched at the end, and what changed since is not known",
+			s->unwatched);
 	if (s->gaps)
 		fprintf(stderr, "; %ju gaps, in which %ju changes were missed", (uintmax_t)s->gaps,
 			(uintmax_t)s->hidden);
@@ -239,6 +243,11 @@ static struct recorder_options recorder_options(
 	};
 }
 
+static bool lacks_something(const struct recorder_summary *s)
+{
+	return s->hidden || s->unlisted || s->unwatched || !s->streams;
+}
+
 /* Returns an exit code, or an error. */
 static int record(const struct record_values *v, const struct operands *operands, struct err *err)
 {
@@ -255,9 +264,11 @@ static int record(const struct record_values *v, const struct operands *operands
 		say_summary(&summary, v->output);
 	if (rc)
 		return rc;
+	if (!summary.streams)
+		fputs("kubetape record: nothing was recorded: the server did not say what it has\n", stderr);
 	if (summary.unpushed)
 		return EXIT_LOSS;
-	return summary.hidden && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
+	return lacks_something(&summary) && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
 }
 
 /* ---- what a day would cost ---- */
@@ -378,13 +389,15 @@ const struct command cmd_record = {
 		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
 		"TAPE.key, and a crash leaves no core dump. If a signal ends the recording, the exit code is\n"
 		"0 and the last line says what is missing. If --duration ends it, the exit code is 3 if the\n"
-		"server could not tell everything that happened while a watch was away.",
+		"server could not tell everything that happened while a watch was away, or did not let something\n"
+		"be listed or watched.",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_OK] = "done, or ended by a signal: the last line says what is missing",
 			[EXIT_LOSS] =
-				"ended by --duration, and gaps hid changes; or the store of --push lacks segments",
+				"ended by --duration, and gaps hid changes, or something was not listed or watched; "
+				"or the store of --push lacks segments",
 		},
 	.run = record_run,
 };

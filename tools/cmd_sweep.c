@@ -5,6 +5,7 @@
 #include "schema/base/out_file.h"
 #include "schema/tape/position.h"
 #include "tools/cli/position_help.h"
+#include "tools/cli/tape_identity.h"
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_ignored.h"
@@ -157,9 +158,13 @@ static int report_all(
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
 	const struct sweep_ground *ground = sweep_ground_of(s, s->plain_fails && s->laid_over.known);
-	char shard[48];
+	char shard[48], *tape_id = tape_identity(s->runs.options.tape);
+	struct text_list asked = {0}, command = {0};
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
+		.tape_id = tape_id,
+		.asked = &asked,
+		.command = &command,
 		.folder = s->runs.folder,
 		.again = sweep_line_again(s),
 		.settle_ns = s->runs.options.settle_ns,
@@ -186,7 +191,13 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 
 	snprintf(shard, sizeof(shard), "%llu/%llu", (unsigned long long)s->shard.index,
 		(unsigned long long)s->shard.count);
+	sweep_asked_list(options, s->v, &asked);
+	for (char **word = r.child; word && *word; word++)
+		text_list_add(&command, xstrdup(*word));
 	rc = report_all(s->v, &r, ret_code, err);
+	text_list_release(&asked);
+	text_list_release(&command);
+	free(tape_id);
 	free(r.again);
 	free(r.anew);
 	free(r.paced);

@@ -1,5 +1,5 @@
 /* remote_find.c: see remote_find.h. A folder with a manifest is a tape, and nothing below it is looked at, so that the number
- * of segments makes no difference. */
+ * of segments makes no difference. One with segments alone is one as well: its push has not ended, or somebody removed it. */
 #include "recorder/push/remote_find.h"
 
 #include "recorder/push/manifest.h"
@@ -25,7 +25,7 @@ static int take_entry(void *context, const struct s3_entry *entry)
 	const char *key = entry->key;
 	size_t len = strlen(key), prefix = strlen(l->prefix);
 
-	if (len > prefix && strcmp(key + prefix, MANIFEST_NAME) == 0)
+	if (len > prefix && (strcmp(key + prefix, MANIFEST_NAME) == 0 || strncmp(key + prefix, "seg-", 4) == 0))
 		l->is_tape = true;
 	else if (len > prefix && key[len - 1] == '/')
 		add_text(&l->below, &l->count, slice_dup((struct slice){key, len - 1}));

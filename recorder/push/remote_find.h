@@ -8,7 +8,7 @@
 #define REMOTE_DEPTH 4
 
 struct remote_places {
-	char **keys; /* of folders that have a manifest, without a slash at the end, in order */
+	char **keys; /* of folders that have a manifest or segments, without a slash at the end, in order */
 	size_t count;
 };
 

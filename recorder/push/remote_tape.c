@@ -418,6 +418,10 @@ static int read_manifest(struct s3 *s, const struct s3_place *p, struct manifest
 		return err_set(err, rc,
 			"%s; 'kubetape push' of this tape, on the machine that records it, makes it anew",
 			why.text);
+	if (rc == ERR_NOT_FOUND)
+		return err_set(err, rc,
+			"it has segments and no " MANIFEST_NAME
+			": its first push has not ended, and the next one goes on with it");
 	return rc ? err_copy(err, &why) : 0;
 }
 

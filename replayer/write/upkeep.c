@@ -7,6 +7,7 @@
 #include "replayer/write/finalizer_hold.h"
 #include "replayer/write/follow_tape.h"
 #include "replayer/write/held_names.h"
+#include "replayer/write/namespace_ending.h"
 #include "replayer/write/own_write.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -265,6 +266,7 @@ static int before(
 	do_all(u);
 	finalizer_hold_before(u->api, in, c);
 	awaited_before(u->api->awaited, u->api, in, c);
+	namespace_ending_before(u->api, in, c);
 	u->event_ns = INT64_MAX;
 	return u->other ? u->other->before(u->other_context, in, c, tape_ns, err) : 0;
 }

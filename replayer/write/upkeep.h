@@ -1,6 +1,6 @@
 /*
  * upkeep.h: a cluster's own work on objects that programs write: the grace of pods runs out, custom resources
- * are deleted with their CRD, dependents are collected.
+ * are deleted with their CRD and objects with their namespace, dependents are collected.
  *
  *     a write is stored --upkeep_wrote--> what is to be done, and when
  *     the player        --upkeep_director--> done: before an event that is due later, or when its time has come

@@ -4,6 +4,7 @@
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/count_of.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/uuid.h"
 
 #include <stdio.h>
@@ -42,17 +43,44 @@ static void find_name(struct write *w, cJSON *metadata)
 	w->name = xstrdup(json_tree_text(metadata, "name"));
 }
 
-/* A namespace that is known not to exist holds nothing. Where namespaces are not on the tape, all exist. */
+static int refuse_terminating(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+
+	write_set_details(w, r->resource);
+	status_add_cause(&w->st, "NamespaceTerminating",
+		xasprintf("namespace %.*s is being terminated", (int)w->namespace.len, w->namespace.ptr),
+		"metadata.namespace");
+	return status_set(&w->st, 403, "Forbidden",
+		"%s%s%s \"%s\" is forbidden: unable to create new content in namespace %.*s because it is being terminated",
+		r->resource, *r->apigroup ? "." : "", r->apigroup, w->name, (int)w->namespace.len,
+		w->namespace.ptr);
+}
+
+static bool is_terminating(const struct write *w, uint64_t namespace_seq)
+{
+	struct slice object, phase;
+
+	return world_object(w->call->api->world, namespace_seq, &object, NULL) == 0 &&
+	       json_get(object, "status.phase", &phase, NULL) > 0 && slice_is(phase, "\"Terminating\"");
+}
+
+/* A namespace that is known not to exist holds nothing, and one that ends nothing new. Where namespaces are not on the tape, all
+ * exist. */
 static int check_namespace(void *context)
 {
 	struct write *w = context;
-	struct collection *namespaces = world_find(
-		w->call->api->world, (struct slice){NULL, 0}, slice_of("v1"), slice_of("namespaces"));
+	const struct slice none = {NULL, 0};
+	struct collection *namespaces =
+		world_find(w->call->api->world, none, slice_of("v1"), slice_of("namespaces"));
+	const struct live *l;
 
 	if (!w->namespace.len || !namespaces || !namespaces->served || namespaces->live.count == 0)
 		return 0;
-	if (live_set_find(&namespaces->live, (struct slice){NULL, 0}, w->namespace) ||
-		live_set_find(&namespaces->absorbed, (struct slice){NULL, 0}, w->namespace))
+	l = live_set_find(&namespaces->live, none, w->namespace);
+	if (l)
+		return is_terminating(w, l->seq) ? refuse_terminating(w) : 0;
+	if (live_set_find(&namespaces->absorbed, none, w->namespace))
 		return 0;
 	return status_not_found(&w->st, (struct slice){NULL, 0}, slice_of("namespaces"), w->namespace);
 }

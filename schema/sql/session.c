@@ -116,7 +116,8 @@ static void keep_names(struct sql_session *s, const struct sql_tape *tapes, size
 	s->names = xcalloc(count + 1, sizeof(*s->names));
 	s->name_count = count;
 	for (size_t i = 0; i < count; i++)
-		s->names[i] = (struct tape_name){.path = xstrdup(tapes[i].path), .name = xstrdup(tapes[i].name)};
+		s->names[i] =
+			(struct tape_name){.path = xstrdup(tapes[i].path), .name = xstrdup(tapes[i].name)};
 	if (count) {
 		s->watch.lost = keep_lost;
 		s->watch.context = s;

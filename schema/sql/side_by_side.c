@@ -120,7 +120,8 @@ int side_by_side_open(sqlite3 *db, struct sql_tape *tapes, size_t count, struct 
 
 int side_by_side_note(sqlite3 *db, size_t number, const char *problem, struct err *err)
 {
-	char *sql = sqlite3_mprintf("UPDATE tapes SET problem = %Q WHERE rowid = %u", problem, (unsigned)number);
+	char *sql =
+		sqlite3_mprintf("UPDATE tapes SET problem = %Q WHERE rowid = %u", problem, (unsigned)number);
 	int rc = run(db, sql, err);
 
 	sqlite3_free(sql);

@@ -22,7 +22,7 @@
 struct registry {
 	struct tape_handle *first;
 	struct time_reader times;
-	const struct scan *outermost; /* the oldest open scan that can tell how far it is */
+	const struct scan *outermost;   /* the oldest open scan that can tell how far it is */
 	const struct walk_watch *watch; /* NULL: nobody watches */
 };
 

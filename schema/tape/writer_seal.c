@@ -112,6 +112,27 @@ const char *tape_writer_id(struct tape_writer *w)
 	return w->tape_id;
 }
 
+/* Tables whose ids go on from segment to segment. The highest that earlier ones have given is in the meta data, under the table's
+ * name behind this: retention may remove all rows that have it. */
+#define LAST_ID "last_id_"
+
+static const enum table numbered[] = {
+	TABLE_CONNECTION, TABLE_MARK, TABLE_GAP, TABLE_MISSED, TABLE_CLOCK, TABLE_EPOCH, TABLE_DOCUMENT};
+
+static int put_last_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT_OF(numbered) && !rc; i++) {
+		char *key = xasprintf(LAST_ID "%s", table_formats[numbered[i]].name);
+
+		rc = w->ids[numbered[i]] ? extent_store_meta(db, key, value_integer(w->ids[numbered[i]]), err)
+					 : 0;
+		free(key);
+	}
+	return rc;
+}
+
 static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	int rc;
@@ -201,7 +222,8 @@ static int fill_segment(
 	int rc;
 
 	if ((rc = segment_exec(db, "BEGIN", err)) || (rc = put_identity(w, db, err)) ||
-		(rc = put_registry(w, db, err)) || (rc = segment_exec(db, "COMMIT", err)))
+		(rc = put_last_ids(w, db, err)) || (rc = put_registry(w, db, err)) ||
+		(rc = segment_exec(db, "COMMIT", err)))
 		return rc;
 	if (previous_path)
 		rc = take_over(w, db, previous_path, whole, err);
@@ -349,9 +371,12 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 	return 0;
 }
 
+/* Also those of segments that are not there any more, which the meta data tell. */
 static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 {
-	char *sql = xasprintf("SELECT max(id) FROM %s", table);
+	char *sql = xasprintf("SELECT max(id) FROM (SELECT max(id) AS id FROM %s"
+			      " UNION ALL SELECT value FROM meta WHERE key = '" LAST_ID "%s')",
+		table, table);
 	int64_t found;
 	int rc = segment_number(db, sql, 0, &found, err);
 
@@ -366,8 +391,6 @@ static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 
 static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
-	static const enum table numbered[] = {TABLE_CONNECTION, TABLE_MARK, TABLE_GAP, TABLE_MISSED,
-		TABLE_CLOCK, TABLE_EPOCH, TABLE_DOCUMENT};
 	int rc = 0;
 
 	for (size_t i = 0; i < COUNT_OF(numbered) && !rc; i++)

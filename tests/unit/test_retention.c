@@ -243,9 +243,43 @@ START_TEST(retention__takes_along_what_the_audit_book_says_of_what_is_gone)
 }
 END_TEST
 
+static uint64_t write_gap(struct model *m, struct tape_writer *w)
+{
+	struct tape_gap gap = {.stream = m->streams[0], .reason = "reset", .how_ended = "open"};
+	struct err err;
+
+	ck_assert_ok(tape_writer_gap(w, &gap, &err), &err);
+	return gap.id;
+}
+
+START_TEST(retention__lets_no_later_row_have_the_id_of_one_that_it_removed)
+{
+	struct tape_writer_options options = {
+		.extent_bytes = 100000, .segment_events = 100, .retention = {.max_bytes = 1}};
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+	uint64_t first, bytes, id;
+
+	model_init(&m, 6);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 50, 10);
+	id = write_gap(&m, w);
+	model_steps(&m, w, 500, 10);
+	count_segments(&m, &first, &bytes);
+	ck_assert_uint_gt(first, 100);
+	ck_assert_ok(tape_writer_close(w, &err), &err);
+	w = model_open(&m, &options);
+	ck_assert_uint_eq(write_gap(&m, w), id + 1);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
 UNIT_MAIN("retention", retention__by_size_removes_the_oldest_and_leaves_a_whole_tape,
 	retention__takes_no_tape_away_from_those_who_are_opening_it,
 	retention__by_age_removes_what_was_sealed_too_long_ago,
 	retention__never_removes_the_newest_sealed_segment,
 	retention__keeps_what_may_not_go_unless_the_disk_is_short,
-	retention__takes_along_what_the_audit_book_says_of_what_is_gone)
+	retention__takes_along_what_the_audit_book_says_of_what_is_gone,
+	retention__lets_no_later_row_have_the_id_of_one_that_it_removed)

@@ -19,7 +19,7 @@ static char *causes_of(char *const *differences, size_t count)
 	for (size_t i = 0; i < count; i++)
 		tries[i] = (struct sweep_try){
 			.position = &at, .verdict = SWEEP_WRONG, .differences = differences[i]};
-	sweep_causes_find(&r, &found);
+	sweep_causes_find(&r, SWEEP_WRONG, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		char *more = xasprintf("%s%zu %s\n", names, found.items[i].places, found.items[i].key);
 
@@ -70,7 +70,7 @@ START_TEST(sweep_causes__have_the_example_that_tells_most)
 	struct sweep_report r = {.tries = tries, .count = 2};
 	struct sweep_causes found;
 
-	sweep_causes_find(&r, &found);
+	sweep_causes_find(&r, SWEEP_WRONG, &found);
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_str_eq(found.items[0].key, "jobs is left with another status");
 	ck_assert_ptr_eq(found.items[0].example, &tries[1]);

@@ -101,6 +101,39 @@ class Grace(Writes):
             self.assertEqual(brief(deleted), ("DELETED", "idle", gone["metadata"]["resourceVersion"]))
 
 
+class NamespaceThatEnds(Writes):
+    IN_SHOP = "/api/v1/namespaces/shop/configmaps"
+
+    def test_it_takes_nothing_new_and_takes_along_what_programs_wrote_in_it(self):
+        made = Tape()
+        made.listed(NAMESPACES, 90, [obj(NAMESPACES, "default", 5), obj(NAMESPACES, "shop", 6, status={"phase": "Active"})])
+        made.listed(CONFIGMAPS, 100, [obj(CONFIGMAPS, "recorded", 10, namespace="shop", data={})])
+        made.event(10, NAMESPACES, "MODIFIED", obj(NAMESPACES, "shop", 200, status={"phase": "Terminating"}))
+        made.event(20, CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "recorded", 201, namespace="shop", data={}))
+        made.event(30, NAMESPACES, "DELETED", obj(NAMESPACES, "shop", 202, status={"phase": "Terminating"}))
+        made.event(40, NAMESPACES, "ADDED", obj(NAMESPACES, "shop", 203, uid="another", status={"phase": "Active"}))
+        server = self.start("--write", "overlay", made=made)
+        step = lambda: self.assertEqual(server.request("POST", "/kubetape/v1/step?count=1")[0], 200)
+        server.request("POST", "/kubetape/v1/pause")
+        server.request("POST", "/kubetape/v1/rewind")
+        with server.watch(MAPS.replace("default", "shop") + "?watch=true&resourceVersion=" + self.rv(self.IN_SHOP)) as watch:
+            self.assertEqual(self.send("POST", self.IN_SHOP, config_map("mine"))[0], 201)
+            self.assertEqual(self.send("POST", MAPS, config_map("elsewhere"))[0], 201)
+            step()
+            refused = self.error(self.send("POST", self.IN_SHOP, config_map("late")), 403, "Forbidden")
+            self.assertEqual(refused["message"], 'configmaps "late" is forbidden: unable to create new content in namespace shop '
+                             "because it is being terminated")
+            self.assertEqual(refused["details"]["causes"], [{"reason": "NamespaceTerminating", "message": "namespace shop is being terminated",
+                             "field": "metadata.namespace"}])
+            step()
+            step()
+            self.assertEqual([brief(e)[:2] for e in watch.take(3)], [("ADDED", "mine"), ("DELETED", "recorded"), ("DELETED", "mine")])
+        self.error(self.send("POST", self.IN_SHOP, config_map("mine")), 404, "NotFound")
+        step()
+        self.assertEqual(self.send("POST", self.IN_SHOP, config_map("mine"))[0], 201)
+        self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["elsewhere"])
+
+
 class Propagation(Writes):
 
     def test_a_policy_puts_its_finalizer_and_background_takes_it_away(self):

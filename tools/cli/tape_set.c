@@ -3,8 +3,10 @@
 
 #include "recorder/push/remote_tape.h"
 #include "recorder/push/s3.h"
+#include "schema/base/visible.h"
 #include "schema/tape/format.h"
 #include "schema/tape/new_tape.h"
+#include "tools/cli/tape_identity.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +15,8 @@
 #include <unistd.h>
 
 #define ENDING       ".tape"
-#define FOLDER_DEPTH 4 /* a copy of a store's: cluster=NAME/tape=ID */
+#define PINS_ENDING  ".pins" /* of the folder beside a tape in which its pins are */
+#define FOLDER_DEPTH 4       /* a copy of a store's: cluster=NAME/tape=ID */
 
 static struct sql_tape *add_tape(
 	struct tape_set *set, const char *path, const char *name, const char *cluster)
@@ -168,6 +171,27 @@ static void add_entry(
 	free(path);
 }
 
+static bool has_entry(struct dirent *const *entries, int count, struct slice name)
+{
+	for (int i = 0; i < count; i++) {
+		if (slice_is(name, entries[i]->d_name))
+			return true;
+	}
+	return false;
+}
+
+/* The pins of a tape that is asked itself: most of their events are there, too. */
+static bool are_pins(const char *folder, struct dirent *const *entries, int count, const char *name)
+{
+	size_t len = strlen(name), ending = strlen(PINS_ENDING);
+	bool are = len > ending && strcmp(name + len - ending, PINS_ENDING) == 0 &&
+		   has_entry(entries, count, (struct slice){name, len - ending});
+
+	if (are)
+		fprintf(stderr, "'%s/%s': pins are asked where they are named\n", folder, name);
+	return are;
+}
+
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err)
 {
 	struct dirent **entries;
@@ -183,10 +207,12 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 	if (is_tape)
 		add_named(set, path, path, given);
 	for (int i = 0; i < count; i++) {
-		if (!is_tape && *entries[i]->d_name != '.' && !new_tape_maker(entries[i]->d_name, &name))
+		if (!is_tape && *entries[i]->d_name != '.' && !new_tape_maker(entries[i]->d_name, &name) &&
+			!are_pins(path, entries, count, entries[i]->d_name))
 			add_entry(set, path, entries[i]->d_name, given, depth);
-		free(entries[i]);
 	}
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
 	free(entries);
 	if (set->count == before && looks_like_tape(path))
 		add_named(set, path, path, given);
@@ -256,6 +282,35 @@ static void drop_links(struct tape_set *set)
 	}
 }
 
+static void tell_twin(const struct sql_tape *one, const struct sql_tape *other)
+{
+	fputs("'", stderr);
+	visible_puts(stderr, one->name);
+	fputs("' and '", stderr);
+	visible_puts(stderr, other->name);
+	fputs("' are the same tape: the events that both have are there twice\n", stderr);
+}
+
+/* Copies, and what was pushed as two clusters. */
+static void tell_twins(const struct tape_set *set)
+{
+	char **ids = xcalloc(set->count + 1, sizeof(*ids));
+
+	for (size_t i = 0; i < set->count; i++)
+		ids[i] = set->tapes[i].problem ? NULL : tape_identity(set->tapes[i].path);
+	for (size_t i = 1; i < set->count; i++) {
+		for (size_t k = 0; ids[i] && k < i; k++) {
+			if (!ids[k] || strcmp(ids[i], ids[k]) != 0)
+				continue;
+			tell_twin(&set->tapes[k], &set->tapes[i]);
+			break;
+		}
+	}
+	for (size_t i = 0; i < set->count; i++)
+		free(ids[i]);
+	free(ids);
+}
+
 int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err)
 {
 	int rc = 0;
@@ -264,6 +319,8 @@ int tape_set_find(const struct text_list *words, struct tape_set *ret, struct er
 	for (size_t i = 0; i < words->count && !rc; i++)
 		rc = add_word(ret, words->items[i], err);
 	drop_links(ret);
+	if (!rc && ret->count > 1)
+		tell_twins(ret);
 	return rc;
 }
 

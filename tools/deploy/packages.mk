@@ -35,7 +35,8 @@ krew: tarball
 # The chart as `helm install` takes it. (`helm package` makes the same; here a plain tar does.)
 chart:
 	@mkdir -p $(DIST)
-	tar -C tools/deploy --sort=name --owner=0 --group=0 --transform 's|^chart|kubetape|' -czf $(DIST)/kubetape-chart-$(VERSION).tgz chart
+	tar -C tools/deploy --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$${SOURCE_DATE_EPOCH:-$$(date +%s)}" \
+		--transform 's|^chart|kubetape|' -c chart | gzip -n > $(DIST)/kubetape-chart-$(VERSION).tgz
 
 # For tests: the Go module kubetapetest as a module proxy has it, the pytest plug-in as a wheel.
 gomodule:

@@ -82,12 +82,12 @@ enum sweep_kind {
 	SWEEP_DOWNTIME,    /* an event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
-	SWEEP_OWN,         /* a write by which it deletes, while its watches of that resource are away */
-	SWEEP_REFERENCE,   /* from an object's event to that of another resource's object which names it */
-	SWEEP_OVERWRITE,   /* from a change of an object to a write to it, in answer to another resource */
-	SWEEP_ENDING,      /* the last event of what it asks for has come */
-	SWEEP_ALWAYS,      /* the whole of the tape */
-	SWEEP_GIVEN,       /* a fault file of the user's */
+	SWEEP_OWN, /* a write while its watches of that resource are away: it deletes, or others do then */
+	SWEEP_REFERENCE, /* from an object's event to that of another resource's object which names it */
+	SWEEP_OVERWRITE, /* from a change of an object to a write to it, in answer to another resource */
+	SWEEP_ENDING,    /* the last event of what it asks for has come */
+	SWEEP_ALWAYS,    /* the whole of the tape */
+	SWEEP_GIVEN,     /* a fault file of the user's */
 	SWEEP_KINDS,
 };
 extern const char *const sweep_kind_names[SWEEP_KINDS];
@@ -107,13 +107,14 @@ struct sweep_position {
 	bool is_farewell;     /* at a write to an object that is being deleted */
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t until_seq;   /* the last event of a stretch or an overwrite; what waits for a late answer */
-	char *resource;       /* as fault files name it */
-	char *object;         /* "shop/web-0"; NULL for a stretch */
-	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */
-	size_t alike;         /* places of this sort that the tape has */
-	size_t turn;          /* of them, which this is, from 0 */
-	bool reached, leads;  /* the program was sent that event without gaps; the first of its pattern */
+	uint64_t
+		until_seq; /* the last event of a stretch, an overwrite, an own write; what waits for a late answer */
+	char *resource;      /* as fault files name it */
+	char *object;        /* "shop/web-0"; NULL for a stretch */
+	char *what;          /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;        /* places of this sort that the tape has */
+	size_t turn;         /* of them, which this is, from 0 */
+	bool reached, leads; /* the program was sent that event without gaps; the first of its pattern */
 };
 
 /* A place in what the program does, and not an event that it misses. */

@@ -62,7 +62,11 @@ static const char left_sql[] =
 	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
 	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
 	"   AND uid NOT IN (SELECT uid FROM there)"
-	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid)";
+	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
+	/* namespaces that the tape deletes take along what is in them */
+	" emptied AS (SELECT name, max(seq) AS seq FROM events WHERE resource = 'namespaces' AND apigroup = ''"
+	"  AND type = 'DELETED' AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
+	"  AND uid NOT IN (SELECT uid FROM there WHERE resource = 'namespaces') GROUP BY name)";
 
 /* A garbage collector would have taken these with their owners, which the tape has deleted. */
 static const char orphans_sql[] =
@@ -76,9 +80,10 @@ static const char effects_sql[] =
 	", effects AS (SELECT 'kept' AS what, made_seq, seq, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix, NULL AS uid FROM left AS l"
-	"   WHERE policy <> 'overlay'"
+	"   WHERE (policy <> 'overlay'"
 	"    OR NOT (" HAS_ENDED
-	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))"
+	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))) AND NOT EXISTS (SELECT 1"
+	"    FROM emptied AS n WHERE n.name = l.namespace AND n.seq > l.seq)"
 	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL, uid"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"

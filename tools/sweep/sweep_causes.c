@@ -162,7 +162,7 @@ bool sweep_knows_cause(const struct sweep_try *tries, size_t count, const char *
 /* Conditions are written for people. */
 static bool tells_condition(const struct sweep_try *t)
 {
-	return strstr(t->differences, SWEEP_OTHER_CONTENT ": status.conditions[") != NULL;
+	return t->differences && strstr(t->differences, SWEEP_OTHER_CONTENT ": status.conditions[");
 }
 
 /* A telling one, an earlier pattern, fewer events, an earlier place. */
@@ -205,11 +205,11 @@ static int by_places(const void *left, const void *right)
 	return strcmp(a->key, b->key);
 }
 
-void sweep_causes_find(const struct sweep_report *r, struct sweep_causes *ret)
+void sweep_causes_find(const struct sweep_report *r, enum sweep_verdict of, struct sweep_causes *ret)
 {
 	*ret = (struct sweep_causes){0};
 	for (size_t i = 0; i < r->count; i++) {
-		if (r->tries[i].verdict == SWEEP_WRONG)
+		if (r->tries[i].verdict == of)
 			count_in(ret, &r->tries[i]);
 	}
 	if (ret->count)

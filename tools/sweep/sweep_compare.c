@@ -94,7 +94,16 @@ static void tell_content(
 	tell_value(to, d->with, same);
 	say(to, " (%s: ", than);
 	tell_value(to, d->without, same);
-	say(to, ")\n");
+	say(to, ")");
+	if (d->other) {
+		say(to, "; ");
+		tell_field(to, d->other);
+		if (d->count > 2)
+			say(to, " and %zu more fields differ as well", d->count - 2);
+		else
+			say(to, " differs as well");
+	}
+	say(to, "\n");
 }
 
 /* Only one run has written to that object. It may exist in the other as well: objects of the tape do. */

@@ -210,13 +210,18 @@ static char *value_of(struct slice value)
 	return value.len ? slice_dup(value) : NULL;
 }
 
-static bool take_first(void *context, const struct json_change *d)
+static bool take_difference(void *context, const struct json_change *d)
 {
 	struct content_difference *ret = context;
 
-	*ret = (struct content_difference){
-		slice_dup(d->field), value_of(d->old_value), value_of(d->new_value)};
-	return true;
+	if (ret->count++ == 0) {
+		ret->field = slice_dup(d->field);
+		ret->without = value_of(d->old_value);
+		ret->with = value_of(d->new_value);
+	} else if (!ret->other) {
+		ret->other = slice_dup(d->field);
+	}
+	return false;
 }
 
 bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_effect *without,
@@ -224,7 +229,9 @@ bool sweep_content_differs(const struct sweep_measure *m, const struct sweep_eff
 {
 	const struct sweep_effect *const sides[2] = {without, with};
 
-	return sweep_content_each(m, sides, take_first, ret);
+	*ret = (struct content_difference){0};
+	(void)sweep_content_each(m, sides, take_difference, ret);
+	return ret->count;
 }
 
 void content_difference_release(struct content_difference *d)
@@ -232,6 +239,7 @@ void content_difference_release(struct content_difference *d)
 	free(d->field);
 	free(d->without);
 	free(d->with);
+	free(d->other);
 }
 
 struct lesson {

@@ -12,9 +12,11 @@
 #include "schema/sql/json_diff.h"
 #include "tools/sweep/sweep_answer.h"
 
-/* The first field that differs: "spec.replicas", empty for all of the content. Values are JSON, NULL: absent. All owned. */
+/* The first field that differs: "spec.replicas", empty for all of the content. Values are JSON, NULL: absent. And another field
+ * that does, NULL: none. All owned. */
 struct content_difference {
-	char *field, *without, *with;
+	char *field, *without, *with, *other;
+	size_t count; /* of fields that differ */
 };
 
 /* *ret is the caller's to release if the result is true. */

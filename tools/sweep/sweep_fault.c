@@ -187,6 +187,24 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 	return rc;
 }
 
+/* The watches are gone before it is done, and stay away until the object is deleted. */
+static int fill_unechoed(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	char *own = xasprintf("%s%s%s", words, *words ? "," : "", p->resource);
+	char *length = xasprintf("%lluev", (unsigned long long)p->hidden);
+	int rc = add_rule_then(p, own, length, file, err);
+
+	free(length);
+	free(own);
+	if (rc)
+		return rc;
+	leave_other_requests(&file->rules[0]);
+	hold_for_watches(&file->rules[0]);
+	rc = add_breath(file, p->seq, err);
+	return rc ? rc : add_breath(file, p->until_seq, err);
+}
+
 /* The watches are gone before it is done, and stay away until the program has done what follows. */
 static int fill_own(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
@@ -329,7 +347,9 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
 	int rc;
 
-	if (p->kind == SWEEP_OWN)
+	if (p->kind == SWEEP_OWN && p->until_seq)
+		rc = fill_unechoed(p, words, &file, err);
+	else if (p->kind == SWEEP_OWN)
 		rc = fill_own(p, words, &file, err);
 	else if (sweep_is_of_run(p))
 		rc = fill_then(p, words, &file, err);

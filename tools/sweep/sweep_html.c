@@ -61,7 +61,7 @@ void sweep_report_html(const struct sweep_report *r, FILE *to)
 {
 	struct sweep_causes causes;
 
-	sweep_causes_find(r, &causes);
+	sweep_causes_find(r, SWEEP_WRONG, &causes);
 	fputs(head, to);
 	fputs("<h1>Sweep of ", to);
 	put_text(to, r->tape);

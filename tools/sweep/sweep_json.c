@@ -49,10 +49,10 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	json_text(to, "kind", sweep_kind_names[p->kind]);
 	fprintf(to,
 		", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, \"as_of_seq\": %llu, "
-		"\"before_answer\": %s, \"late_writes\": %llu, ",
+		"\"before_answer\": %s, \"late_writes\": %llu, \"until_seq\": %llu, ",
 		(unsigned long long)p->seq, (unsigned long long)p->last_seq, (unsigned long long)p->hidden,
 		(unsigned long long)p->as_of_seq, p->before_answer ? "true" : "false",
-		(unsigned long long)p->late_writes);
+		(unsigned long long)p->late_writes, (unsigned long long)p->until_seq);
 	if (t->narrowed_from)
 		fprintf(to, "\"narrowed_from\": {\"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu}, ",
 			(unsigned long long)t->narrowed_from->seq,
@@ -83,7 +83,7 @@ static void json_causes(FILE *to, const struct sweep_report *r)
 {
 	struct sweep_causes causes;
 
-	sweep_causes_find(r, &causes);
+	sweep_causes_find(r, SWEEP_WRONG, &causes);
 	fputs(",\n  \"causes\": [", to);
 	for (size_t i = 0; i < causes.count; i++) {
 		char *repeat = sweep_repeat_of(r, causes.items[i].example);
@@ -106,7 +106,13 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 
 	fputs("{\n  ", to);
 	json_text(to, "tape", r->tape);
-	fputs(",\n  ", to);
+	fputs(", ", to);
+	json_text(to, "tape_id", r->tape_id);
+	fputs(",\n  \"asked\": [", to);
+	json_items(to, r->asked);
+	fputs("],\n  \"command\": [", to);
+	json_items(to, r->command);
+	fputs("],\n  ", to);
 	json_text(to, "folder", r->folder);
 	fprintf(to, ",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": ",
 		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code);

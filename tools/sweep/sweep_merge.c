@@ -182,6 +182,7 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 		.as_of_seq = number_of(gap, "as_of_seq"),
 		.before_answer = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(gap, "before_answer")),
 		.late_writes = number_of(gap, "late_writes"),
+		.until_seq = number_of(gap, "until_seq"),
 		.resource = xstrdup(resource ? resource : ""),
 		.others = copy_of(text_of(gap, "others")),
 		.others_as_of_seq = number_of(gap, "others_as_of_seq"),
@@ -309,13 +310,27 @@ static void take_texts(struct text_list *to, const cJSON *list)
 	}
 }
 
+/* By its id, or as it was named. */
+static bool is_of_tape(const struct sweep_merged *m, const cJSON *report)
+{
+	const char *id = text_of(report, "tape_id");
+
+	if (id && m->report.tape_id)
+		return strcmp(m->report.tape_id, id) == 0;
+	return strcmp(m->report.tape, text_of(report, "tape")) == 0;
+}
+
 static int check_same(const struct sweep_merged *m, const cJSON *report, const char *folder, struct err *err)
 {
 	const cJSON *without = cJSON_GetObjectItemCaseSensitive(report, "without");
 
-	if (strcmp(m->report.tape, text_of(report, "tape")) != 0)
-		return err_set(err, ERR_USAGE, "'%s' is a sweep of '%s', the others are of '%s'", folder,
-			text_of(report, "tape"), m->report.tape);
+	if (!is_of_tape(m, report))
+		return err_set(err, ERR_USAGE, "'%s' is a sweep of '%s', the others are of '%s'%s", folder,
+			text_of(report, "tape"), m->report.tape,
+			strcmp(m->report.tape, text_of(report, "tape")) == 0 ? ", which was another tape"
+									     : "");
+	if (sweep_asked_check(m, report, folder, err))
+		return ERR_USAGE;
 	if ((uint64_t)m->without.exit_code == number_of(without, "exit_code") &&
 		m->without.effect_count == number_of(without, "left"))
 		return 0;
@@ -333,6 +348,8 @@ static void take_head(struct sweep_merged *m, const cJSON *report)
 	const char *ended_by = text_of(without, "ended_by");
 
 	m->report.tape = copy_of(text_of(report, "tape"));
+	m->report.tape_id = copy_of(text_of(report, "tape_id"));
+	sweep_asked_read(report, &m->asked, &m->command);
 	m->report.again = copy_of(text_of(report, "again"));
 	m->report.jobs = number_of(report, "jobs");
 	m->without.end = ended_by && strcmp(ended_by, "quiet") == 0 ? SWEEP_QUIET : SWEEP_BY_ITSELF;
@@ -488,6 +505,8 @@ int sweep_merge(const struct text_list *places, const char *into, struct sweep_m
 	ret->report.positions = &ret->positions;
 	ret->report.measure = &ret->measure;
 	ret->report.ignored = &ret->ignored;
+	ret->report.asked = &ret->asked;
+	ret->report.command = &ret->command;
 	ret->report.tries = ret->tries;
 	ret->report.count = ret->count;
 	return rc;
@@ -503,7 +522,10 @@ void sweep_merged_release(struct sweep_merged *m)
 	free(m->tries);
 	sweep_measure_release(&m->measure);
 	text_list_release(&m->ignored);
+	text_list_release(&m->asked);
+	text_list_release(&m->command);
 	free((char *)m->report.tape);
+	free((char *)m->report.tape_id);
 	free((char *)m->report.why_left_out);
 	free(m->report.again);
 }

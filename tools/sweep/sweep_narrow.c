@@ -168,7 +168,7 @@ int sweep_narrow(struct sweep *s, struct err *err)
 	struct sweep_causes causes;
 	int rc = 0;
 
-	sweep_causes_find(&r, &causes);
+	sweep_causes_find(&r, SWEEP_WRONG, &causes);
 	for (size_t i = 0; i < causes.count && i < CAUSES_MAX && rc == 0 && !s->stopped; i++) {
 		struct narrowing n = {.sweep = s,
 			.of = &s->tries[causes.items[i].example - s->tries],

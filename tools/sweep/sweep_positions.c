@@ -574,6 +574,9 @@ char *sweep_position_name(const struct sweep_position *p)
 		return xasprintf("the faults of %s", p->object);
 	if (p->pattern == SWEEP_STALE)
 		return stale_name(p);
+	if (p->kind == SWEEP_OWN && p->until_seq)
+		return xasprintf("%s after event %llu, its watches away until %s is deleted", p->write,
+			(unsigned long long)p->seq, p->object);
 	if (p->write)
 		return xasprintf("%s after event %llu%s", p->write, (unsigned long long)p->seq,
 			p->kind == SWEEP_OWN ? ", its watches away" : "");

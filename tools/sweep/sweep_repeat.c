@@ -25,7 +25,7 @@ static void find_examples(struct repeating *r)
 	struct sweep_causes causes;
 
 	r->count = r->begun = 0;
-	sweep_causes_find(&report, &causes);
+	sweep_causes_find(&report, SWEEP_WRONG, &causes);
 	for (size_t i = 0; i < causes.count && r->count < CAUSES_MAX; i++) {
 		struct sweep_try *t = &s->tries[causes.items[i].example - s->tries];
 

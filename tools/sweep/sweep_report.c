@@ -242,6 +242,8 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 	}
 	if (t->further_runs)
 		fprintf(to, "    in %u of %u further runs as well\n", t->further_wrong, t->further_runs);
+	else if (t->verdict == SWEEP_WRONG)
+		fputs("    in a second run as well; no further ones were made\n", to);
 	fprintf(to, "    %s\n", repeat);
 	free(repeat);
 	free(name);
@@ -296,25 +298,30 @@ static void print_places(const struct sweep_cause *c, FILE *to)
 	fputc('\n', to);
 }
 
-static void print_findings(const struct sweep_report *r, FILE *to)
+/* Returns of how many causes. */
+static size_t print_causes(const struct sweep_report *r, enum sweep_verdict verdict, FILE *to)
 {
 	struct sweep_causes causes;
+	size_t count;
 
-	sweep_causes_find(r, &causes);
-	for (size_t i = 0; i < causes.count; i++) {
+	sweep_causes_find(r, verdict, &causes);
+	count = causes.count;
+	for (size_t i = 0; i < count; i++) {
 		print_try(r, causes.items[i].example, to);
 		print_places(&causes.items[i], to);
 	}
-	for (size_t i = 0; i < r->count; i++) {
-		enum sweep_verdict verdict = r->tries[i].verdict;
-
-		if (verdict == SWEEP_UNSURE || verdict == SWEEP_CUT)
-			print_try(r, &r->tries[i], to);
-	}
-	if (causes.count)
-		fprintf(to, "\n%zu %s\n", causes.count,
-			causes.count == 1 ? "cause" : "causes, one example each");
 	sweep_causes_release(&causes);
+	return count;
+}
+
+static void print_findings(const struct sweep_report *r, FILE *to)
+{
+	size_t count = print_causes(r, SWEEP_WRONG, to);
+
+	print_causes(r, SWEEP_UNSURE, to);
+	print_causes(r, SWEEP_CUT, to);
+	if (count)
+		fprintf(to, "\n%zu %s\n", count, count == 1 ? "cause" : "causes, one example each");
 }
 
 /* What was tried of each pattern, and what of it nobody met. */

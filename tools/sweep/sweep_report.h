@@ -41,12 +41,13 @@ struct sweep_try {
 };
 
 struct sweep_report {
-	const char *tape, *folder;
-	char *again;       /* the command without --settle, --gaps and what follows */
-	int64_t settle_ns; /* of --settle; 0: `again` has it */
-	char *anew;        /* the same of a sweep, without --faults and what follows */
-	char *paced;       /* the option of lock-step for findings that need it; "": `again` has it */
-	char *verdict;     /* the options to compare with the run without gaps, before --gaps */
+	const char *tape, *tape_id, *folder;
+	const struct text_list *asked, *command; /* see sweep_asked_list */
+	char *again;                             /* the command without --settle, --gaps and what follows */
+	int64_t settle_ns;                       /* of --settle; 0: `again` has it */
+	char *anew;                              /* the same of a sweep, without --faults and what follows */
+	char *paced;   /* the option of lock-step for findings that need it; "": `again` has it */
+	char *verdict; /* the options to compare with the run without gaps, before --gaps */
 	char *verdict_laid_over,
 		*anew_laid_over; /* the same for faults that are tried with --write overlay */
 	char **child;
@@ -91,8 +92,8 @@ struct sweep_causes {
 	struct sweep_cause *items;
 	size_t count;
 };
-/* Of those that are wrong, most places first; the caller releases. */
-void sweep_causes_find(const struct sweep_report *r, struct sweep_causes *ret);
+/* Of the tries with that verdict, most places first; the caller releases. */
+void sweep_causes_find(const struct sweep_report *r, enum sweep_verdict of, struct sweep_causes *ret);
 void sweep_causes_release(struct sweep_causes *c);
 /* Whether a finding has the cause of that key. */
 bool sweep_is_cause(const struct sweep_try *t, const char *key);

@@ -95,4 +95,10 @@ int sweep_references_find(struct sql_session *s, const struct sweep_finding *f, 
 int sweep_overwrites_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
 	struct sweep_positions *to, struct err *err) MUST_CHECK;
 
+/* ---- sweep_unechoed.c ---- */
+
+/* Adds those of SWEEP_OWN that last until others delete the object. The same `s`. */
+int sweep_unechoed_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
+	struct sweep_positions *to, struct err *err) MUST_CHECK;
+
 #endif

@@ -76,7 +76,7 @@ void sweep_report_sarif(const struct sweep_report *r, FILE *to)
 {
 	struct sweep_causes causes;
 
-	sweep_causes_find(r, &causes);
+	sweep_causes_find(r, SWEEP_WRONG, &causes);
 	fputs("{\"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\", \"version\": \"2.1.0\",\n \"runs\": [{\"tool\": "
 	      "{\"driver\": {\"name\": \"kubetape sweep\", \"version\": ",
 		to);

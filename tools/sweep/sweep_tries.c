@@ -49,6 +49,11 @@ static void set_lengths(struct sweep *s)
 	}
 }
 
+static bool can_be_paced(const struct sweep *s)
+{
+	return s->paced.number || s->runs.options.lockstep_ns;
+}
+
 static int find_others(struct sweep *s, struct err *err)
 {
 	struct sweep_slot of = s->paced;
@@ -61,8 +66,10 @@ static int find_others(struct sweep *s, struct err *err)
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
 			&s->positions, err);
-	if (rc == 0 && s->search.kinds[SWEEP_OVERWRITE] && (s->paced.number || s->runs.options.lockstep_ns))
+	if (rc == 0 && s->search.kinds[SWEEP_OVERWRITE] && can_be_paced(s))
 		rc = sweep_overwrites_find(session, &s->search, s->laid_over.known, &s->positions, err);
+	if (rc == 0 && s->search.kinds[SWEEP_OWN] && can_be_paced(s))
+		rc = sweep_unechoed_find(session, &s->search, s->laid_over.known, &s->positions, err);
 	set_lengths(s);
 	sql_session_close(session);
 	return rc;
@@ -105,11 +112,6 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 	sweep_positions_order(&s->positions);
 	s->found = sweep_positions_thin(&s->positions, (size_t)s->v->max);
 	return rc;
-}
-
-static bool can_be_paced(const struct sweep *s)
-{
-	return s->paced.number || s->runs.options.lockstep_ns;
 }
 
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
