@@ -38,7 +38,8 @@ SANITIZE := $(SANITIZE_$(VARIANT))
 FIXED_asan := -no-pie
 
 CFLAGS ?=
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden $(WARN) $(WERROR) $(SANITIZE) $(CFLAGS)
+# The same program in whatever folder it is built: what debuggers read does not name it.
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -fdebug-prefix-map=$(CURDIR)=. $(OPT) -fPIC -fvisibility=hidden $(WARN) $(WERROR) $(SANITIZE) $(CFLAGS)
 # One shell call a run, and only once the packages are there.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKG_LIBS)))$(PKG_CFLAGS)
 PKG_LDLIBS = $(eval PKG_LDLIBS := $(shell $(PKG_CONFIG) --libs $(PKG_LIBS)))$(PKG_LDLIBS)

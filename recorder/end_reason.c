@@ -28,7 +28,10 @@ static bool is_tls(int code)
 static const char *unanswered(const struct end_facts *f)
 {
 	switch (f->curl_code) {
-	case CURLE_COULDNT_CONNECT: return f->os_errno == ETIMEDOUT ? "connect_timeout" : "refused";
+	case CURLE_COULDNT_CONNECT:
+		if (f->os_errno == EMFILE || f->os_errno == ENFILE)
+			return "failed";
+		return f->os_errno == ETIMEDOUT ? "connect_timeout" : "refused";
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY: return "dns";
 	case CURLE_OPERATION_TIMEDOUT: return f->sent ? "no_response" : "connect_timeout";

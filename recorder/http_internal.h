@@ -96,6 +96,7 @@ struct http_request {
 	int64_t moved_mono_ns; /* when libcurl was made to look for a connection again; 0 never */
 	bool has_turn;         /* it is one of the lists that may run at a time */
 	char server[INET6_ADDRSTRLEN + 16];
+	int socket_errno; /* why there is no socket; 0: there is one, or none was wanted */
 	char error[CURL_ERROR_SIZE];
 };
 

@@ -97,6 +97,8 @@ static int errno_of(struct http_request *r, int curl_code)
 	const char *number = strstr(r->error, "errno ");
 	long found = 0;
 
+	if (r->socket_errno && curl_code == CURLE_COULDNT_CONNECT)
+		return r->socket_errno;
 	curl_easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &found);
 	if (found || curl_code == CURLE_OK)
 		return curl_code == CURLE_OK ? 0 : (int)found;
@@ -166,10 +168,24 @@ void http_answer_end(struct http_request *r, CURLcode code, struct http_answer *
 	answer->os_errno = errno_of(r, (int)code);
 	answer->goaway = goaway != NULL;
 	answer->h2_error = goaway ? goaway->error : h2_error_of(r->error);
+	if (answer->os_errno == EMFILE || answer->os_errno == ENFILE)
+		snprintf(r->error, sizeof(r->error),
+			"no socket can be opened, as too many files are open: raise the limit, as by 'ulimit -n 8192'");
 	answer->error = *r->error || code == CURLE_OK ? r->error : curl_easy_strerror(code);
 }
 
 /* ---- making a request ---- */
+
+/* libcurl does not tell why it got none. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct http_request *r = context;
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+	(void)purpose;
+	r->socket_errno = fd < 0 ? errno : 0;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
 
 static int set_socket_options(void *context, curl_socket_t socket, curlsocktype purpose)
 {
@@ -288,6 +304,8 @@ static void set_transfer(struct http_request *r)
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, r);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, set_socket_options);
 	if (r->http->tls) {
 		curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, listen_for_goaway);

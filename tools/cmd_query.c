@@ -2,6 +2,7 @@
  * cmd_query.c: `kubetape query`: SQL over a tape, from the command line, a file or stdin, or by hand in a
  * shell (shell.h).
  */
+#include "recorder/push/remote_tape.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
 #include "tools/cli/read_file.h"
@@ -132,14 +133,18 @@ static bool tell_problems(const struct tape_set *set)
 	bool found = false;
 
 	for (size_t i = 0; i < set->count; i++) {
+		char *words;
+
 		if (!set->tapes[i].problem)
 			continue;
 		found = true;
 		fputs("kubetape query: '", stderr);
 		visible_puts(stderr, set->tapes[i].name);
+		words = remote_tape_words(set->tapes[i].problem);
 		fputs("' is left out: ", stderr);
-		visible_puts(stderr, set->tapes[i].problem);
+		visible_puts(stderr, words);
 		fputc('\n', stderr);
+		free(words);
 	}
 	return found;
 }

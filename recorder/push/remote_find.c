@@ -25,7 +25,8 @@ static int take_entry(void *context, const struct s3_entry *entry)
 	const char *key = entry->key;
 	size_t len = strlen(key), prefix = strlen(l->prefix);
 
-	if (len > prefix && (strcmp(key + prefix, MANIFEST_NAME) == 0 || strncmp(key + prefix, "seg-", 4) == 0))
+	if (len > prefix &&
+		(strcmp(key + prefix, MANIFEST_NAME) == 0 || strncmp(key + prefix, "seg-", 4) == 0))
 		l->is_tape = true;
 	else if (len > prefix && key[len - 1] == '/')
 		add_text(&l->below, &l->count, slice_dup((struct slice){key, len - 1}));

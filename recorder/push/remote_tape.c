@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #define RETRY_NS   (60 * NS_PER_S)
-#define TRIM_EVERY (256u << 20) /* bytes fetched */
+#define TRIM_EVERY (256u << 20) /* bytes fetched, or an eighth of what the cache may have */
 #define NAMED_MAX  5
 
 /* Short waits are no news. */
@@ -183,11 +183,13 @@ static int on_find(void *context, const char *path, struct fetched_segment *ret,
 
 static void count_fetched(size_t bytes)
 {
+	uint64_t most = REMOTE_CACHE_BYTES;
 	bool trim;
 
+	(void)!remote_cache_size(&most, NULL);
 	pthread_mutex_lock(&cache.lock);
 	cache.fetched_bytes += bytes;
-	trim = cache.fetched_bytes > TRIM_EVERY;
+	trim = cache.fetched_bytes > TRIM_EVERY || cache.fetched_bytes > most / 8;
 	cache.fetched_bytes = trim ? 0 : cache.fetched_bytes;
 	pthread_mutex_unlock(&cache.lock);
 	if (trim)

@@ -51,6 +51,14 @@ class Chart(unittest.TestCase):
     def test_helm_finds_nothing_wrong_with_it(self):
         self.assertIn("0 chart(s) failed", run(HELM, "lint", "--strict", CHART))
 
+    def test_limits_may_be_numbers_of_bytes(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as values:
+            values.write("retention: {maxSize: 17179869184, keepFree: 1073741824}")
+            values.flush()
+            out = run(HELM, "template", "rec", newest("kubetape-chart-", ".tgz"), "--kube-version", "1.34", "--values", values.name)
+        self.assertIn('"--max-size=17179869184"', out)
+        self.assertIn('"--keep-free=1073741824"', out)
+
     def test_it_is_of_the_version_of_the_program(self):
         version = run(KUBETAPE, "--version").split()[1]
         chart = yaml.safe_load(read(os.path.join(CHART, "Chart.yaml")))

@@ -1,6 +1,7 @@
 /* query_run.c: see query_run.h. */
 #include "tools/shell/query_run.h"
 
+#include "recorder/push/remote_tape.h"
 #include "schema/base/visible.h"
 #include "tools/cli/sql_progress.h"
 
@@ -12,9 +13,12 @@ static void tell_remarks(struct sql_session *s)
 
 	fflush(stdout);
 	while ((remark = sql_session_remark(s))) {
+		char *words = remote_tape_words(remark);
+
 		fputs("kubetape query: ", stderr);
-		visible_puts(stderr, remark);
+		visible_puts(stderr, words);
 		fputc('\n', stderr);
+		free(words);
 		free(remark);
 	}
 }

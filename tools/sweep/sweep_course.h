@@ -85,6 +85,8 @@ int sweep_run_full(
 
 /* Whether the first run came to an end, and its probe to an answer. ERR_FAILED, ERR_USAGE. */
 int sweep_check_first(const struct sweep *s, struct err *err) MUST_CHECK;
+/* A program that sleeps through the tape passes each gap. `session` has its run in lock-step. */
+int sweep_tell_of_sleep(struct sql_session *session, struct err *err) MUST_CHECK;
 /* The first run of its kind ended by the time limit: ERR_FAILED. */
 int sweep_no_end(const struct sweep *s, bool laid_over, struct err *err);
 /* Whether some writes were only answered, and not kept, without the user asking for that. */

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#define ASLEEP_EVENTS 3 /* and more, before which it might have written */
+
 /* The requests of its last seconds, most frequent first. */
 static const char busy_sql[] =
 	"SELECT count(*), verb || ' ' || resource || iif(coalesce(apigroup, '') = '', '', '.' || apigroup)"
@@ -137,6 +139,30 @@ static int tell_of_lacks(const struct sweep *s, struct err *err)
 	rc = sql_session_run(session, slice_of(lacks_sql), &sink, err);
 	sql_session_close(session);
 	return rc;
+}
+
+static const char asleep_sql[] =
+	"SELECT min(w.seq) >= max(d.last), max(d.count) FROM (SELECT max(seq) AS last, count(DISTINCT seq) AS count FROM deliveries"
+	"  WHERE seq < 1 << 62 AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')) AS d, writes AS w"
+	" WHERE w.resource NOT IN ('leases', 'events')";
+
+static int on_asleep(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)context;
+	(void)count;
+	(void)err;
+	if (v[0].integer && v[1].integer >= ASLEEP_EVENTS)
+		fputs("kubetape sweep: in lock-step the command writes nothing before the tape's last event: it is slower than the events, "
+		      "and misses nothing in a gap that it would have acted on; give it more time for each, as by --lockstep 1s\n",
+			stderr);
+	return 0;
+}
+
+int sweep_tell_of_sleep(struct sql_session *session, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_asleep};
+
+	return sql_session_run(session, slice_of(asleep_sql), &sink, err);
 }
 
 int sweep_check_first(const struct sweep *s, struct err *err)

@@ -63,6 +63,8 @@ static int find_others(struct sweep *s, struct err *err)
 	if (!of.number)
 		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
 	rc = sweep_run_session(&s->runs, &of, &session, err);
+	if (rc == 0 && can_be_paced(s))
+		rc = sweep_tell_of_sleep(session, err);
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
 			&s->positions, err);

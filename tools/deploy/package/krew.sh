@@ -13,7 +13,7 @@ cp "$tree/bin/kubetape" "$folder/bin/kubectl-tape"
 cp -r "$tree/lib/kubetape" "$folder/lib/kubetape"
 cp -r "$tree/share/doc/kubetape/licences" "$folder/licences"
 cp LICENSE "$folder"
-tar -C "$(dirname "$folder")" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(date +%s)}" \
+tar -C "$(dirname "$folder")" --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@${SOURCE_DATE_EPOCH:-$(date +%s)}" \
 	-c "$name" | gzip -n9 >"$output/$name.tar.gz"
 cat >"$output/tape.yaml" <<EOF
 apiVersion: krew.googlecontainertools.github.com/v1alpha2

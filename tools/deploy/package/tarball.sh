@@ -23,6 +23,6 @@ done
 chmod 755 "$bundle/kubetape"
 "$here/bundle.py" "$bundle/program" licences "$tree/share/doc/kubetape/licences"
 ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -static -s -o "$tree/bin/kubetape" "$here/launcher.c"
-tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(date +%s)}" -c "$name" |
+tar -C "$root" --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@${SOURCE_DATE_EPOCH:-$(date +%s)}" -c "$name" |
 	xz -T0 -6 >"$output/$name.tar.xz"
 (cd "$output" && sha256sum "$name.tar.xz" >"$name.tar.xz.sha256")

@@ -19,3 +19,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $default := ternary list (list "secrets") .Values.record.everything -}}
 {{- toJson (kindIs "slice" .Values.record.exclude | ternary .Values.record.exclude $default | compact) -}}
 {{- end }}
+
+{{- /* A number of a values file is a float to Helm, which prints large ones with an exponent. */}}
+{{- define "kubetape.amount" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
