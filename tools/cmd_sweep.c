@@ -157,7 +157,8 @@ static int report_all(
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
-	const struct sweep_ground *ground = sweep_ground_of(s, s->plain_fails && s->laid_over.known);
+	bool compares_laid_over = s->laid_over.known && (s->plain_fails || s->all_laid_over);
+	const struct sweep_ground *ground = sweep_ground_of(s, compares_laid_over);
 	char shard[48], *tape_id = tape_identity(s->runs.options.tape);
 	struct text_list asked = {0}, command = {0};
 	int rc;

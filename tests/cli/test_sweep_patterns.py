@@ -285,7 +285,7 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("claims", "stale", "--max", "6", story=Claimed)
         found = self.wrong(report)[0]
         self.assertEqual((found["kind"], found["resource"], found["write"]), ("ending", "pods", None))
-        self.assertEqual(found["differences"], ["deletion of configmaps default/claim-web-0 is left (without the gap: not)",
+        self.assertEqual(found["differences"], ["configmaps default/claim-web-0 is deleted (without the gap: not)",
             "2 deletions of the earlier configmaps default/claim-web-0 (without the fault: 1)"])
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stderr)

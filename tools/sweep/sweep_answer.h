@@ -122,6 +122,9 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 #define SWEEP_ENDS_BY_ITSELF "ends by itself"
 #define SWEEP_OTHER_CONTENT  " is left with other content"
 #define SWEEP_NOT_WRITTEN    " is not written"
+#define SWEEP_DELETED        " is deleted"
+#define SWEEP_NOT_DELETED    " is not deleted"
+#define SWEEP_DELETION_OF    "deletion of " /* before the key of an object that was deleted */
 
 /* In contents, in the place of a resourceVersion that a write of that run took, and no event of the tape has. */
 #define SWEEP_VERSION "(resourceVersion)"

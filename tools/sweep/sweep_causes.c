@@ -19,16 +19,13 @@ static size_t before_remark(const char *text)
 /* What a sentence says, whatever object it is about: "configmaps is missing". Empty of a remark on the one before. */
 static char *sort_of(const char *line, size_t len)
 {
-	static const char *const hows[] = {" is missing", SWEEP_NOT_WRITTEN, SWEEP_OTHER_CONTENT, " is left"};
+	static const char *const hows[] = {" is missing", SWEEP_NOT_WRITTEN, SWEEP_OTHER_CONTENT, " is left",
+		SWEEP_DELETED, SWEEP_NOT_DELETED};
 	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
-		bool deletion = strncmp(text, "deletion of ", 12) == 0;
-
 		if (strstr(text, hows[i]))
-			sort = xasprintf("%s%.*s%s", deletion ? "deletion of " : "",
-				(int)strcspn(text + (deletion ? 12 : 0), " "), text + (deletion ? 12 : 0),
-				hows[i]);
+			sort = xasprintf("%.*s%s", (int)(space - text), text, hows[i]);
 	}
 	if (!sort && *text >= '0' && *text <= '9' && space) {
 		char *earlier = strstr(text, "the earlier ");

@@ -110,8 +110,15 @@ static void tell_content(
 static void tell_one(
 	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
 {
-	say_visibly(to, without ? without->key : with->key, SIZE_MAX);
-	if (!without)
+	const char *key = without ? without->key : with->key;
+	bool is_deletion = strncmp(key, SWEEP_DELETION_OF, strlen(SWEEP_DELETION_OF)) == 0;
+
+	say_visibly(to, key + (is_deletion ? strlen(SWEEP_DELETION_OF) : 0), SIZE_MAX);
+	if (is_deletion && !without)
+		say(to, SWEEP_DELETED " (%s: not)\n", than);
+	else if (is_deletion)
+		say(to, SWEEP_NOT_DELETED " (%s: it is)\n", than);
+	else if (!without)
 		say(to, " is left (%s: not)\n", than);
 	else if (without->tape)
 		say(to, SWEEP_NOT_WRITTEN " (%s: it is)\n", than);
@@ -119,33 +126,99 @@ static void tell_one(
 		say(to, " is missing\n");
 }
 
+struct comparing {
+	const struct sweep_measure *m;
+	const struct sweep_answer *with; /* what is excused there */
+	const char *than;
+	struct buf *to;
+	size_t differ;
+};
+
+/* Either may be NULL. */
+static void compare_pair(struct comparing *c, const struct sweep_effect *a, const struct sweep_effect *b)
+{
+	bool excused = (a && text_list_has(&c->with->unseen, a->key)) ||
+		       (a && b && text_list_has(&c->with->exchanged, b->key));
+	struct content_difference d = {0};
+	bool differs = !excused && (!a || !b || sweep_content_differs(c->m, a, b, &d));
+
+	c->differ += differs;
+	if (differs && c->differ <= KEYS_SHOWN && a && b)
+		tell_content(c->to, a->key, &d, c->than);
+	else if (differs && c->differ <= KEYS_SHOWN)
+		tell_one(c->to, a, b, c->than);
+	content_difference_release(&d);
+}
+
+/* Those of one key, as that of all objects with generated names, from there on. */
+static size_t count_alike(const struct sweep_effect *effects, size_t count, size_t from)
+{
+	size_t end = from;
+
+	while (end < count && strcmp(effects[end].key, effects[from].key) == 0)
+		end++;
+	return end - from;
+}
+
+/* Moves the first of the others with that content to the front; false if there is none. */
+static bool put_equal_first(const struct sweep_effect **others, size_t count, const struct sweep_effect *like)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct sweep_effect *found = others[i];
+
+		if (strcmp(found->content, like->content) != 0)
+			continue;
+		memmove(others + 1, others, i * sizeof(*others));
+		others[0] = found;
+		return true;
+	}
+	return false;
+}
+
+/* Of several with one key those of one content belong together. */
+static void compare_alike(struct comparing *c, const struct sweep_effect *a, size_t a_count,
+	const struct sweep_effect *b, size_t b_count)
+{
+	const struct sweep_effect **rest = xcalloc(a_count + 1, sizeof(const struct sweep_effect *)),
+				  **others = xcalloc(b_count + 1, sizeof(const struct sweep_effect *));
+	size_t rest_count = 0, from = 0;
+
+	for (size_t i = 0; i < b_count; i++)
+		others[i] = &b[i];
+	for (size_t i = 0; i < a_count; i++) {
+		if (put_equal_first(others + from, b_count - from, &a[i]))
+			from++;
+		else
+			rest[rest_count++] = &a[i];
+	}
+	for (size_t i = 0; i < rest_count || from + i < b_count; i++)
+		compare_pair(
+			c, i < rest_count ? rest[i] : NULL, from + i < b_count ? others[from + i] : NULL);
+	free(rest);
+	free(others);
+}
+
 /* Walks both lists, which are sorted. */
 static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to)
 {
-	size_t i = 0, k = 0, n = 0;
+	struct comparing c = {m, with, than, to, 0};
+	size_t i = 0, k = 0;
 
 	while (i < without->effect_count || k < with->effect_count) {
 		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
 		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		bool excused = (order <= 0 && text_list_has(&with->unseen, a->key)) ||
-			       (order == 0 && text_list_has(&with->exchanged, b->key));
-		struct content_difference d = {0};
-		bool differs = !excused && (order || sweep_content_differs(m, a, b, &d));
+		size_t a_count = order <= 0 ? count_alike(without->effects, without->effect_count, i) : 0;
+		size_t b_count = order >= 0 ? count_alike(with->effects, with->effect_count, k) : 0;
 
-		i += order <= 0;
-		k += order >= 0;
-		n += differs;
-		if (differs && n <= KEYS_SHOWN && order == 0)
-			tell_content(to, a->key, &d, than);
-		else if (differs && n <= KEYS_SHOWN)
-			tell_one(to, order < 0 ? a : NULL, order > 0 ? b : NULL, than);
-		content_difference_release(&d);
+		compare_alike(&c, a, a_count, b, b_count);
+		i += a_count;
+		k += b_count;
 	}
-	if (n > KEYS_SHOWN)
-		say(to, "and %zu more\n", n - KEYS_SHOWN);
-	return n;
+	if (c.differ > KEYS_SHOWN)
+		say(to, "and %zu more\n", c.differ - KEYS_SHOWN);
+	return c.differ;
 }
 
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,

@@ -3,6 +3,9 @@
 
 #include "schema/base/clock.h"
 
+#define CAUSES_RESERVED 4 /* see time_to_repeat */
+#define RUNS_RESERVED   6
+
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
 {
 	size_t n = 0;
@@ -15,6 +18,22 @@ size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
 bool sweep_budget_allows(const struct sweep *s, int64_t more_ns)
 {
 	return !s->v->budget_ns || clock_mono_ns(&clock_system) + more_ns - s->opened_ns <= s->v->budget_ns;
+}
+
+/* What is found takes some runs more: without faults, and again the example of each cause. */
+static int64_t time_to_repeat(const struct sweep *s, int64_t run_ns)
+{
+	size_t wrong = sweep_count_verdicts(s, SWEEP_WRONG);
+	size_t causes = wrong < CAUSES_RESERVED ? wrong : CAUSES_RESERVED;
+
+	return wrong ? run_ns * (int64_t)(1 + (RUNS_RESERVED + 3 * causes) / s->jobs) : 0;
+}
+
+bool sweep_has_time(const struct sweep *s)
+{
+	int64_t run_ns = s->ended ? s->ran_ns / (int64_t)s->ended : 0;
+
+	return !s->ended || sweep_budget_allows(s, run_ns + time_to_repeat(s, run_ns));
 }
 
 /* So far each took as long as the next will. */

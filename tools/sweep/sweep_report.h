@@ -27,13 +27,14 @@ struct sweep_try {
 	const char *words;
 	size_t number; /* from 1, in names of files */
 	enum sweep_verdict verdict;
-	char *faults;      /* the file */
-	char *differences; /* a sentence a line */
-	int64_t settle_ns; /* for how long it is to be quiet when it is tried again; 0: as all others */
-	char *repeat;      /* the line that does it again, if another sweep found it; else NULL */
-	bool only_here;    /* what differs is nothing that `replay --golden` compares */
-	bool strays;       /* it went wrong in one way, and then in another, or not: once more it is tried */
-	bool has_panicked; /* in one of its runs */
+	char *faults;       /* the file */
+	char *differences;  /* a sentence a line */
+	int64_t settle_ns;  /* for how long it is to be quiet when it is tried again; 0: as all others */
+	char *repeat;       /* the line that does it again, if another sweep found it; else NULL */
+	bool only_here;     /* what differs is nothing that `replay --golden` compares */
+	bool strays;        /* it went wrong in one way, and then in another, or not: once more it is tried */
+	bool has_panicked;  /* in one of its runs */
+	bool strays_at_cut; /* a harmless cut has to have more time */
 	bool has_begun;
 	bool is_put_back; /* until more is known without faults */
 	unsigned further_runs,

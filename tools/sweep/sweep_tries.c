@@ -185,20 +185,10 @@ void sweep_make_tries(struct sweep *s)
 	}
 }
 
-/* Whether a run that takes as long as those so far would end within the budget, and one more that repeats what was found.
- * The first ones are made in any case. */
-static bool has_time(const struct sweep *s)
-{
-	int64_t run_ns = s->ended ? s->ran_ns / (int64_t)s->ended : 0;
-	bool will_repeat = sweep_count_verdicts(s, SWEEP_WRONG);
-
-	return !s->ended || sweep_budget_allows(s, will_repeat ? 3 * run_ns : run_ns);
-}
-
 /* The first try that has not begun, or that was put back: such a try goes on even if the budget is spent. */
 static struct sweep_try *next_try(struct sweep *s)
 {
-	bool is_in_time = has_time(s);
+	bool is_in_time = sweep_has_time(s);
 
 	for (size_t i = 0; i < s->try_count && !s->wanted_settle_ns; i++) {
 		struct sweep_try *try = &s->tries[i];
@@ -301,7 +291,13 @@ static enum sweep_stage judge_run(const struct sweep *s, const struct sweep_grou
 		if (struck && differs)
 			return judge_second(s, try, is_other);
 		return judge_right(s, try, right);
-	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
+	case SWEEP_CONTROL:
+		if (differs && slot->quick) {
+			try->strays_at_cut = true;
+			return SWEEP_CONTROL;
+		}
+		try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG;
+		break;
 	case SWEEP_NARROW: /* sweep_narrow.c and sweep_repeat.c judge those themselves */
 	case SWEEP_REPEAT:
 	case SWEEP_OVER: break;
@@ -501,10 +497,14 @@ static bool is_paced(const struct sweep *s, const struct sweep_try *try, enum sw
 	return s->paced.number && (again || sweep_is_late_by_events(try->position));
 }
 
-/* What is late must have time to come, and who does nothing wrong before it has resumed its watch, time to resume it. */
-static bool may_be_quick(const struct sweep_position *p)
+/* What is late must have time to come, and who does nothing wrong before it has resumed its watch, time to resume it. A harmless
+ * cut is mostly over at once. */
+static bool may_be_quick(const struct sweep *s, const struct sweep_try *try, enum sweep_stage stage)
 {
-	return p->pattern != SWEEP_SLOW && !sweep_is_resumption(p);
+	const struct sweep_position *p = try->position;
+	bool is_short = stage == SWEEP_FIRST || (stage == SWEEP_CONTROL && !try->strays_at_cut);
+
+	return is_short && s->quick && p->pattern != SWEEP_SLOW && !sweep_is_resumption(p);
 }
 
 /* What happened at a write is tried again at the program's own pace. */
@@ -517,7 +517,7 @@ static int begin_try(
 	*slot = (struct sweep_slot){.of = try,
 		.stage = stage,
 		.laid_over = try->position->laid_over,
-		.quick = stage == SWEEP_FIRST && s->quick && may_be_quick(try->position),
+		.quick = may_be_quick(s, try, stage),
 		.paced = is_paced(s, try, stage),
 		.begun_ns = clock_mono_ns(&clock_system)};
 	try->has_begun = true;
