@@ -342,6 +342,15 @@ static void tell_silent_groups(struct discovery *d)
 	}
 }
 
+bool discovery_lacks_groups(const struct discovery *d)
+{
+	for (const struct document *doc = d->documents; doc; doc = doc->next) {
+		if (doc->told)
+			return true;
+	}
+	return false;
+}
+
 static void round_done(struct discovery *d)
 {
 	struct discovery_result result = {&d->catalog, d->cluster_uid};

@@ -36,6 +36,9 @@ bool discovery_run(struct discovery *d,
 	void (*done)(void *context, const struct discovery_result *result, const struct err *err),
 	void *context);
 
+/* Whether a group did not tell in the last round what it has. */
+bool discovery_lacks_groups(const struct discovery *d);
+
 /* Writes what the round brought; to be called from `done`. Returns how many documents were new. */
 int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *err) MUST_CHECK;
 

@@ -75,7 +75,7 @@ static void look_ready(struct recorder *r)
 	if (r->x.last_words)
 		doubt_logs(r);
 	if (r->o->ready)
-		r->o->ready(r->o->ready_context, r->settled);
+		r->o->ready(r->o->context, r->settled);
 	openapi_update(r->openapi, discovery_document(r->discovery, OPENAPI_INDEX));
 }
 
@@ -477,6 +477,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);
 	ret->misplaced = r.misplaced;
+	if (options->closed)
+		options->closed(options->context);
 	end_push(&r, ret);
 	if (!r.misplaced)
 		ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);

@@ -36,7 +36,9 @@ struct recorder_options {
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */
 	void (*ready)(void *context, size_t stream_count);
-	void *ready_context;
+	/* The tape is closed, and what is known of it will be pushed. May be NULL. */
+	void (*closed)(void *context);
+	void *context; /* of both */
 };
 
 struct recorder_summary {

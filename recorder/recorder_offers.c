@@ -321,7 +321,7 @@ void recorder_look_for_offers(struct recorder *r, bool missing)
 		r->discover_soon = true;
 		r->discover_again = false;
 	}
-	if (is_missing_for_long(r, missing, age))
+	if (is_missing_for_long(r, missing || discovery_lacks_groups(r->discovery), age))
 		r->discover_soon = true;
 	if (!r->discover_soon && age <= DISCOVER_EVERY_S * NS_PER_S)
 		return;

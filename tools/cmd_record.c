@@ -99,7 +99,17 @@ static void say_ready(void *context, size_t streams)
 	log_clear_status();
 	fprintf(stderr, "recording %zu streams\n", streams);
 	fflush(stderr);
-	audit_beside_ready(context);
+	if (context)
+		audit_beside_ready(*(struct audit_beside *const *)context);
+}
+
+/* What it knows goes to the store with the last push. */
+static void end_audit(void *context)
+{
+	struct audit_beside **audit = context;
+
+	audit_beside_end(*audit);
+	*audit = NULL;
 }
 
 static void say_summary(const struct recorder_summary *s, const char *tape)
@@ -257,9 +267,10 @@ static int record(const struct record_values *v, const struct operands *operands
 	struct recorder_summary summary;
 	int rc;
 
-	o.ready_context = audit;
+	o.context = &audit;
+	o.closed = end_audit;
 	rc = recorder_run(&o, &summary, err);
-	audit_beside_end(audit);
+	end_audit(&audit);
 	if (!summary.misplaced && (summary.was_ready || (rc == 0 && summary.streams)))
 		say_summary(&summary, v->output);
 	if (rc)

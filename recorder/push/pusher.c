@@ -1,6 +1,8 @@
 /* pusher.c: see pusher.h. */
 #include "recorder/push/pusher.h"
 
+#include "recorder/push/clickhouse.h"
+#include "recorder/push/push_note.h"
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
 
@@ -122,6 +124,23 @@ static void drop_push(struct pusher *p)
 	p->push = NULL;
 }
 
+/* By what the last push found, while the store does not say what it has. */
+static void note_waiting(struct pusher *p)
+{
+	struct push_note note = {.through = 0};
+	struct push_lag lag;
+
+	(void)push_note_read(p->options.tape_path,
+		clickhouse_is_url(p->options.url) ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE, &note);
+	lag = push_note_lag(p->options.tape_path, &note);
+	free(note.url);
+	pthread_mutex_lock(&p->lock);
+	p->figures.push.waiting_segments = lag.segments;
+	p->figures.push.waiting_bytes = lag.bytes;
+	p->figures.push.oldest_waiting_ns = lag.since_ns;
+	pthread_mutex_unlock(&p->lock);
+}
+
 static int push_once(struct pusher *p)
 {
 	struct err err = {0};
@@ -133,6 +152,8 @@ static int push_once(struct pusher *p)
 	}
 	if (p->push)
 		note_figures(p);
+	if (rc && !(p->push && push_figures(p->push).waiting_segments))
+		note_waiting(p);
 	note_away(p, rc != 0);
 	if (rc != ERR_STOPPED || !p->err.code) /* else the store's own words tell more */
 		note_trouble(p, rc ? &err : NULL);

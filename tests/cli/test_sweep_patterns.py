@@ -105,6 +105,19 @@ class Watched(test_sweep.Story):
             self.next(test_sweep.NODES, "MODIFIED", self.node("node-" + name))
 
 
+class InTurn(test_sweep.Story):
+    """Pods that come and go, one after the other; the last one stays."""
+
+    def __init__(self, names):
+        test_sweep.Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [])
+        for name in names:
+            self.next(test_sweep.PODS, "ADDED", self.pod(name, 0, "Running", "node-0"))
+            if name != names[-1]:
+                self.next(test_sweep.PODS, "DELETED", self.pod(name, 0, "Running", "node-0"))
+
+
 class Held(test_sweep.Story):
     """A finalizer holds each pod, also while it is to go."""
 
@@ -457,6 +470,13 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("noticed", "unobserved", "--at", "overwrites", "--lockstep", "50ms", story=Watched)
         found = self.wrong(report)[0]
         self.assertEqual((found["kind"], found["what"]), ("overwrite", "status.phase Running, then written in answer to nodes"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
+    def test_finds_that_what_the_program_wrote_is_not_forgotten_with_an_object_that_no_watch_has_shown_so(self):
+        report = self.try_both("seated", "unobserved", "--at", "own", "--lockstep", "50ms", story=InTurn, pods=("web-0", "web-1", "web-2"))
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["write"], found["object"]), ("own", "update pods", "default/web-0"))
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 

@@ -37,6 +37,7 @@
     renewed   one for each pod, made anew for its next life; the buggy one looks at those whose creation its watch shows (unobserved, its own)
     promised  two ConfigMaps for each pod, the second when its watch shows the first; the buggy one does not know by then that it made that (a late answer)
     noticed   the phase of each pod, and on the pod what its node was last; the buggy one takes what it has written for all that is new (an overwrite)
+    seated    an annotation on one pod after the other, as there is one seat; the buggy one frees it if it has seen who had it (unobserved, its own)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -675,6 +676,39 @@ class Noticed(Phases):
         self.nodes.start()
 
 
+class Seated(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.waiting, self.holder = [], None
+
+    def added(self, pod):
+        if "annotations" not in pod["metadata"]:
+            self.waiting.append(pod)
+            self.give()
+
+    def updated(self, old, pod):
+        pass
+
+    def deleted(self, pod, tombstone):
+        self.waiting = [p for p in self.waiting if p["metadata"]["uid"] != pod["metadata"]["uid"]]
+        if self.holder == pod["metadata"]["uid"] and (not self.buggy or "annotations" in pod["metadata"]):
+            self.holder = None
+            self.give()
+
+    def give(self):
+        if not self.holder and self.waiting:
+            pod = self.waiting.pop(0)
+            self.holder = pod["metadata"]["uid"]
+            threading.Thread(target=self.seat, args=(pod["metadata"]["name"],), daemon=True).start()
+
+    def seat(self, name):
+        path = "/api/v1/namespaces/default/pods/" + name
+        status, pod = self.cluster.ask("GET", path)
+        if status == 200:
+            pod["metadata"]["annotations"] = {"seat": "1"}
+            self.cluster.ask("PUT", path, pod)
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -691,7 +725,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "seated": Seated, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-/* What is not sealed yet takes some 12 MB at most when much happens, whatever the segments' size. */
-#define HELD_BYTES (INT64_C(16) << 20)
+/* What is not sealed yet takes some 12 MB at most when much happens, whatever the segments' size; and as many times of an extent as
+ * this if its objects do not compress: in the log, in the segment, and in its sealed copy. */
+#define HELD_BYTES  (INT64_C(16) << 20)
+#define HELD_COPIES 3
 
 /* Of the disk that the tape is on, or will be; INT64_MAX if nobody knows. */
 static int64_t disk_bytes(const char *tape_path)
@@ -35,4 +37,9 @@ void tape_limits_doubt(const struct tape_limits *l, const char *tape_path)
 		log_warn(
 			"'--max-size' of %s may be exceeded: what is not sealed yet can take up to %s when much happens",
 			bytes_format(wanted, (uint64_t)l->max_size), bytes_format(whole, HELD_BYTES));
+	else if (l->max_size && l->max_size < HELD_COPIES * l->extent_size)
+		log_warn(
+			"'--max-size' of %s may be exceeded for moments by up to %s, if much comes that does not compress (--extent-size)",
+			bytes_format(wanted, (uint64_t)l->max_size),
+			bytes_format(whole, (uint64_t)(HELD_COPIES * l->extent_size)));
 }

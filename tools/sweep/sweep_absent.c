@@ -8,6 +8,11 @@
 
 #define RESOURCE(of) of ".resource || iif(" of ".apigroup = '', '', '.' || " of ".apigroup)"
 
+/* What the program asks for may have a selector: then a list lacks what the watch has told as deleted, or not at all. */
+#define IS_SELECTED                                                                                          \
+	"(o.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')"                        \
+	" OR EXISTS (SELECT 1 FROM deliveries AS d WHERE d.seq = o.seq AND d.type <> 'DELETED'))"
+
 /* How many deletions of that key the view explains. `frozen` are the resources that were shown as of an event. An object that
  * is named is looked for in the view by its UID; if it is named by its name, one that had this name before counts as well, as long as
  * what is deleted has a predecessor of that time, too: else nothing in the view says that there is to be such a thing. */
@@ -38,7 +43,8 @@ static const char explained_sql[] =
 										 "d.text",
 										 "v") ")),"
 										      " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
-										      "   AND o.name = n.name AND o.type <> 'DELETED' AND (o.uid = n.uid OR n.by_name AND n.as_of >= (SELECT seq FROM first)) AND o.seq = (SELECT max(seq)"
+										      "   AND o.name = n.name AND o.type <> 'DELETED' AND " IS_SELECTED
+										      " AND (o.uid = n.uid OR n.by_name AND n.as_of >= (SELECT seq FROM first)) AND o.seq = (SELECT max(seq)"
 										      "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
 										      "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
 										      " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
