@@ -80,6 +80,30 @@ class Tapes(TapeTest):
         shutil.copytree(os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, "half.ktape.tmp-123"))
         self.assertEqual(self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1"), [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}])
 
+    def test_pins_beside_their_tape_are_asked_where_they_are_named_and_copies_are_told(self):
+        tape = os.path.join(self.folder, "eu.tape")
+        self.assertEqual(self.run_tape("pin", tape, "--from", "start", "--name", "all").returncode, 0)
+        count = ["SELECT cluster, count(*) AS n FROM events GROUP BY 1", "--format", "json"]
+        done = self.run_tape("query", "--tapes", self.folder, *count)
+        self.assertEqual((json.loads(done.stdout), done.stderr),
+                         ([{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}], f"'{tape}.pins': pins are asked where they are named\n"))
+        self.assertEqual(self.ask(count[0], tape + ".pins"), [{"cluster": "all", "n": 4}])
+        copy = os.path.join(self.dir, "copy.tape")
+        shutil.copytree(tape, copy)
+        done = self.run_tape("query", "--tapes", tape, "--tapes", copy, *count)
+        self.assertEqual((json.loads(done.stdout), done.stderr), ([{"cluster": "copy", "n": 4}, {"cluster": "eu", "n": 4}],
+                         f"'{tape}' and '{copy}' are the same tape: the events that both have are there twice\n"))
+
+    def test_segments_in_a_store_without_a_manifest_are_told(self):
+        with S3Store() as store:
+            env = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": os.path.join(self.dir, "cache"), **store.env}
+            for name in ("eu", "us"):
+                self.run_tape("push", os.path.join(self.folder, name + ".tape"), "s3://tapes/prod", "--cluster", name, env=env)
+            del store.objects[next(k for k in store.keys("manifest.json") if "cluster=us" in k)]
+            done = self.run_tape("query", "--tapes", "s3://tapes/prod", "SELECT cluster, count(*) AS n FROM events GROUP BY 1", "--format", "json", env=env)
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (3, [{"cluster": "eu", "n": 4}]))
+        self.assertRegex(done.stderr, "^kubetape query: 's3://tapes/prod/cluster=us/.*' is left out: .*: it has segments and no manifest.json: [^\n]*\n$")
+
     def test_a_store_is_asked_as_a_folder_is(self):
         with S3Store() as store:
             env = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": os.path.join(self.dir, "cache"), **store.env}

@@ -81,6 +81,27 @@ class Shards(unittest.TestCase):
         one = self.merge([moved], code=1 if self.wrong(json.load(open(os.path.join(moved, "sweep.json"), encoding="utf-8"))) else 3)
         self.assertRegex(one, "[0-9]+ faults were not tried by any shard")
 
+    def test_parts_of_other_sweeps_are_refused_and_another_command_is_told(self):
+        command = [sys.executable, CONTROLLER, "mended", "tombstone"]
+        parts = {"own": [], "more": ["--max", "3"], "less": ["--invariant", "@no-hot-loop"], "command": []}
+        for part, options in parts.items():
+            words = [*command, "--other"] if part == "command" else command
+            self.end(self.begin("--at", "deletions", "--shard", "0/100000", *options, "-o", os.path.join(self.folder, part), command=words), 0)
+        merged = lambda *names: subprocess.run([KUBETAPE, "sweep", *(w for n in names for w in ("--merge", os.path.join(self.folder, n)))],
+                                               capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        done = merged("own", "more")
+        self.assertEqual((done.returncode, done.stderr), (2, f"kubetape sweep: '{self.folder}/more' is a sweep with '--max=3', the others are without\n"))
+        done = merged("less", "own")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, f"kubetape sweep: '{self.folder}/own' is a sweep without '--invariant=@no-hot-loop', the others have it\n"))
+        done = merged("own", "command")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(f"'{self.folder}/command' ran '{' '.join(command)} --other', others ran '{' '.join(command)}': ", done.stderr)
+        before, self.tape = self.tape, test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "again.tape"))
+        self.end(self.begin("--at", "deletions", "--shard", "0/100000", "-o", os.path.join(self.folder, "again"), command=command), 0)
+        done = merged("own", "again")
+        self.assertEqual((done.returncode, done.stderr), (2, f"kubetape sweep: '{self.folder}/again' is a sweep of '{self.tape}', the others are of '{before}'\n"))
+
     def test_refuses_what_it_does_not_understand(self):
         for index in ("", "8", "index/1", "-1"):
             done = subprocess.run([KUBETAPE, "sweep", self.tape, "--shard", "index/8", "--", "true"], capture_output=True, text=True,

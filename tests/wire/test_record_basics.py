@@ -6,7 +6,7 @@ import threading
 import unittest
 
 from fake_apiserver import KUBE_SYSTEM, encode
-from recording import KUBETAPE, RecordTest, plain_rows, query
+from recording import KUBETAPE, Recording, RecordTest, plain_rows, query
 from waiting import PATIENCE_S, wait_for
 
 
@@ -248,6 +248,22 @@ class Ending(RecordTest):
     def test_the_recording_ends_when_its_duration_is_over(self):
         recording = self.record("pods", "--duration", "300ms")
         self.assertEqual(recording.wait(), 0)
+
+    def test_what_was_never_listed_or_could_not_be_watched_makes_another_exit_code(self):
+        secrets = self.api.add("secrets", "Secret")
+        secrets.broken = lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")
+        recording = self.record("pods", "secrets", "--duration", "2s").ready(1)
+        self.assertEqual(recording.wait(), 3)
+        self.assertIn("; of 1 streams nothing is known, their first list never came", recording.lines[-1])
+        secrets.broken, secrets.watch_handlers = None, [lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")] * 1000
+        recording = self.record("pods", "secrets", "--duration", "2s").ready(2)
+        self.assertEqual(recording.wait(), 3)
+        self.assertIn("; 1 streams could not be watched at the end, and what changed since is not known", recording.lines[-1])
+
+    def test_a_server_that_is_waited_for_in_vain_makes_another_exit_code(self):
+        recording = Recording(self.tape, "pods", "--wait", "--duration", "300ms", "--server", "http://127.0.0.1:1")
+        self.assertEqual(recording.wait(), 3)
+        self.assertEqual(recording.lines[-1], "kubetape record: nothing was recorded: the server did not say what it has")
 
     def test_the_last_connections_end_with_client_stop(self):
         recording = self.record().ready(1)

@@ -169,6 +169,8 @@ class Push(RecordTest):
             return float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE).group(1))
 
         wait_for(lambda: metric("kubetape_push_failing") == 1, "the failure in the metrics")
+        wait_for(lambda: metric("kubetape_push_waiting_segments") == 1, "what waits, though no store has said what it has")
+        self.assertGreater(metric("kubetape_push_lag_seconds"), 0)
         self.store.faults.clear()
         wait_for(lambda: metric("kubetape_push_failing") == 0 and metric("kubetape_push_waiting_segments") == 0, "the push")
         self.assertGreaterEqual(metric("kubetape_pushed_segments_total"), 1)

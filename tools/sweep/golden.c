@@ -166,6 +166,18 @@ static int compare_left(const struct golden_options *g, const char *tape, const 
 	return rc;
 }
 
+/* How the command ended comes first, unless that is what was compared. */
+static int join_codes(const struct golden_options *g, int verdict, int exit_code)
+{
+	bool is_compared = g->compare && strstr(g->compare, "exit");
+
+	if (is_compared && verdict != EXIT_LOSS)
+		return verdict == EXIT_OK && exit_code == EXIT_LOSS ? EXIT_LOSS : verdict;
+	if (verdict == EXIT_OK || (exit_code != EXIT_OK && exit_code != EXIT_LOSS))
+		return exit_code;
+	return verdict;
+}
+
 int golden_judge(struct golden_options *g, const char *tape, const char *run, int *exit_code, struct err *err)
 {
 	int verdict;
@@ -179,8 +191,7 @@ int golden_judge(struct golden_options *g, const char *tape, const char *run, in
 		return verdict;
 	if (verdict == EXIT_FAILED)
 		log_warn("the run differs from '%s'", g->path);
-	if (verdict != EXIT_OK && (*exit_code == EXIT_OK || *exit_code == EXIT_LOSS))
-		*exit_code = verdict == EXIT_FAILED ? EXIT_FAILED : EXIT_LOSS;
+	*exit_code = join_codes(g, verdict, *exit_code);
 	return 0;
 }
 

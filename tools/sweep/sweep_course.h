@@ -146,7 +146,7 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
 /* Whether what takes so much longer ends within --budget. */
 bool sweep_budget_allows(const struct sweep *s, int64_t more_ns);
-/* Whether a run that takes as long as those so far would, with what is then made of the findings. The first are made in any case. */
+/* Whether a run that takes as long as those so far would, with what is then made of the findings. The first is made in any case. */
 bool sweep_has_time(const struct sweep *s);
 /* A line for a terminal. */
 void sweep_show_progress(const struct sweep *s, bool shown);

@@ -149,6 +149,19 @@ static int add_breath(struct fault_file *file, uint64_t seq, struct err *err)
 	return add_pause(file, seq, BREATH, "time to act on what came before", err);
 }
 
+/* The program has acted on that event and all before when the next one comes. */
+static int add_breath_after(struct fault_file *file, uint64_t seq, struct err *err)
+{
+	struct fault_rule *rule;
+	char *spec = xasprintf("seq:%llu," BREATH ",pause,wall", (unsigned long long)seq);
+	int rc = add_spec(file, spec, xstrdup("time to act on what came before"), &rule, err);
+
+	free(spec);
+	if (rc == 0)
+		rule->optional = true;
+	return rc;
+}
+
 /* When it strikes. A write is the program's answer to what it had seen by then: the tape stands still there until it
  * comes. */
 static char *moment_of(const struct sweep_position *p)
@@ -269,7 +282,7 @@ static int fill_at_events(
 	if (rc == 0)
 		rc = sweep_fault_add(file, &rule, err);
 	if (rc == 0 && p->kind == SWEEP_DOWNTIME)
-		return add_breath(file, p->seq - 1, err);
+		return add_breath_after(file, p->seq - 1, err);
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
 		return add_breath(file, p->seq, err);
 	/* The write is to answer that event alone. */

@@ -29,11 +29,22 @@ static int64_t time_to_repeat(const struct sweep *s, int64_t run_ns)
 	return wrong ? run_ns * (int64_t)(1 + (RUNS_RESERVED + 3 * causes) / s->jobs) : 0;
 }
 
+static bool has_begun(const struct sweep *s)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		if (s->tries[i].has_begun)
+			return true;
+	}
+	return false;
+}
+
 bool sweep_has_time(const struct sweep *s)
 {
 	int64_t run_ns = s->ended ? s->ran_ns / (int64_t)s->ended : 0;
 
-	return !s->ended || sweep_budget_allows(s, run_ns + time_to_repeat(s, run_ns));
+	if (!s->ended && !has_begun(s))
+		return true;
+	return sweep_budget_allows(s, run_ns + time_to_repeat(s, run_ns));
 }
 
 /* So far each took as long as the next will. */

@@ -166,8 +166,8 @@ static bool comes_whole(const struct sweep *s, const struct sweep_position *p)
 	return s->v->patterns && p->pattern == SWEEP_WRITES && p->turn == 0;
 }
 
-/* The first words of all places come before the second ones of any. */
-void sweep_make_tries(struct sweep *s)
+/* The first words of all places come before the second ones of any; of those that come whole, or of the others. */
+static void add_tries(struct sweep *s, bool whole)
 {
 	bool more = true;
 
@@ -176,13 +176,16 @@ void sweep_make_tries(struct sweep *s)
 		for (size_t i = 0; i < s->positions.count; i++) {
 			const struct sweep_position *p = &s->positions.items[i];
 
-			if (k && comes_whole(s, p))
-				continue;
-			more |= add_words(s, p, k);
-			for (size_t other = 1; comes_whole(s, p) && add_words(s, p, other);)
-				other++;
+			if (comes_whole(s, p) == whole)
+				more |= add_words(s, p, k);
 		}
 	}
+}
+
+void sweep_make_tries(struct sweep *s)
+{
+	add_tries(s, true);
+	add_tries(s, false);
 }
 
 /* The first try that has not begun, or that was put back: such a try goes on even if the budget is spent. */
