@@ -438,6 +438,22 @@ static void print_made_again(const struct sweep_report *r, size_t count, FILE *t
 	fputs("): wrong only with --patterns stale\n", to);
 }
 
+/* With one example. */
+static void print_such(
+	const struct sweep_report *r, enum sweep_verdict verdict, size_t count, const char *what, FILE *to)
+{
+	const struct sweep_try *t = r->tries;
+	char *name;
+
+	while (t->verdict != verdict)
+		t++;
+	name = sweep_position_name(t->position);
+	fprintf(to, "%zu %s (such as %s: ", count, what, sweep_pattern_names[t->position->pattern]);
+	visible_puts(to, name);
+	fputs(")\n", to);
+	free(name);
+}
+
 void sweep_report_text(const struct sweep_report *r, FILE *to)
 {
 	size_t wrong = sweep_report_count(r, SWEEP_WRONG), fine = sweep_report_count(r, SWEEP_FINE);
@@ -450,6 +466,8 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	print_findings(r, to);
 	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
 		wrong + fine + unsure + cut + unseen + made_again + exchanged);
+	if (r->count == 0)
+		fputs("the tape has no place for what was to be tried\n", to);
 	print_coverage(r, to);
 	print_missed(r, false, to);
 	print_missed(r, true, to);
@@ -463,12 +481,12 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong\n",
 			cut);
 	if (unseen)
-		fprintf(to,
-			"%zu hid something that nothing showed afterwards: only what answers to that is missing or differs\n",
-			unseen);
+		print_such(r, SWEEP_UNSEEN, unseen,
+			"hid something that nothing showed afterwards: only what answers to that is missing or differs",
+			to);
 	if (exchanged)
-		fprintf(to, "%zu made it give out the same values to other objects, as others came first\n",
-			exchanged);
+		print_such(r, SWEEP_EXCHANGED, exchanged,
+			"made it give out the same values to other objects, as others came first", to);
 	if (made_again)
 		print_made_again(r, made_again, to);
 	if (r->found > r->positions->count)
