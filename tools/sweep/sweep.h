@@ -82,12 +82,12 @@ enum sweep_kind {
 	SWEEP_DOWNTIME,    /* an event comes while the program is down */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
-	SWEEP_OWN, /* a write while its watches of that resource are away: it deletes, or others do then */
-	SWEEP_REFERENCE, /* from an object's event to that of another resource's object which names it */
-	SWEEP_OVERWRITE, /* from a change of an object to a write to it, in answer to another resource */
-	SWEEP_ENDING,    /* the last event of what it asks for has come */
-	SWEEP_ALWAYS,    /* the whole of the tape */
-	SWEEP_GIVEN,     /* a fault file of the user's */
+	SWEEP_OWN,         /* a write while its watches are away: it deletes, or others do then */
+	SWEEP_REFERENCE,   /* from an object's event to that of another resource's object which names it */
+	SWEEP_OVERWRITE,   /* from a change of an object to a write to it, in answer to another resource */
+	SWEEP_ENDING,      /* the last event of what it asks for has come */
+	SWEEP_ALWAYS,      /* the whole of the tape */
+	SWEEP_GIVEN,       /* a fault file of the user's */
 	SWEEP_KINDS,
 };
 extern const char *const sweep_kind_names[SWEEP_KINDS];
@@ -108,7 +108,7 @@ struct sweep_position {
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
 	uint64_t
-		until_seq; /* the last event of a stretch, an overwrite, an own write; what waits for a late answer */
+		until_seq; /* the last event of a stretch, an overwrite or an own write; what waits for an answer */
 	char *resource;      /* as fault files name it */
 	char *object;        /* "shop/web-0"; NULL for a stretch */
 	char *what;          /* "status.phase Running, then deleted"; NULL: the kind says it all */
