@@ -107,13 +107,12 @@ struct sweep_position {
 	bool is_farewell;     /* at a write to an object that is being deleted */
 	bool is_empty;        /* of SWEEP_SLOW: neither the tape nor the program has an object there */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t
-		until_seq; /* the last event of a stretch, an overwrite or an own write; what waits for an answer */
-	char *resource;      /* as fault files name it */
-	char *object;        /* "shop/web-0"; NULL for a stretch */
-	char *what;          /* "status.phase Running, then deleted"; NULL: the kind says it all */
-	size_t alike;        /* places of this sort that the tape has */
-	size_t turn;         /* of them, which this is, from 0 */
+	uint64_t until_seq; /* the last event of a stretch, an overwrite, an own write; after a late answer */
+	char *resource;     /* as fault files name it */
+	char *object;       /* "shop/web-0"; NULL for a stretch */
+	char *what;         /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;       /* places of this sort that the tape has */
+	size_t turn;        /* of them, which this is, from 0 */
 	bool reached, leads; /* the program was sent that event without gaps; the first of its pattern */
 };
 

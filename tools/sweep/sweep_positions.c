@@ -185,6 +185,8 @@ static void find_around(const struct sweep_finding *f, size_t i)
 	if (f->what->kinds[SWEEP_DOWNTIME])
 		sweep_positions_add(f, SWEEP_DOWNTIME, i, i);
 	first = find_termination(f->all, i);
+	if (f->what->kinds[SWEEP_DOWNTIME] && first < i && sweep_rows_life_end(f->all, first, i + 1) > i)
+		sweep_positions_add(f, SWEEP_DOWNTIME, first, i)->what = xstrdup("termination");
 	if (f->what->kinds[SWEEP_RECREATION] && is_recreated(f->all, i))
 		sweep_positions_add(f, SWEEP_RECREATION, i, r->next);
 	if (f->what->kinds[SWEEP_REPLACEMENT] && is_recreated(f->all, i))

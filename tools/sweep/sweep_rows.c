@@ -55,7 +55,8 @@ static int read_rows(
 		" seq IN (SELECT seq FROM deliveries), %s,"
 		" type = 'MODIFIED' AND seq IN (SELECT seq FROM deliveries WHERE type = 'DELETED'),"
 		" type = 'MODIFIED' AND seq IN (SELECT seq FROM deliveries WHERE type = 'ADDED'), 0",
-		what->kinds[SWEEP_TERMINATION] || what->kinds[SWEEP_REPLACEMENT]
+		what->kinds[SWEEP_TERMINATION] || what->kinds[SWEEP_REPLACEMENT] ||
+				what->kinds[SWEEP_DOWNTIME]
 			? "jget(object, '$.metadata.deletionTimestamp') IS NOT NULL"
 			: "0");
 	for (size_t i = 0; rc == 0 && i < what->wanted->count; i++)
