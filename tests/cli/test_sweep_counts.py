@@ -6,6 +6,7 @@ import sys
 import unittest
 
 import test_sweep
+from replays import obj
 from test_sweep_patterns import BLIND, Growing
 
 TESTS_APART = True  # each takes long
@@ -79,6 +80,24 @@ def look_again(_):
     for pod in list(pods.cache.values()) if sys.argv[2] == "mended" else ():
         look(pod)
 nodes = Informer(cluster, "/api/v1/nodes", look_again, lambda *_: None, lambda *_: None)
+pods = Informer(cluster, "/api/v1/pods", look, lambda *_: None, lambda *_: None)
+nodes.start()
+nodes.synced.wait()
+pods.start()
+time.sleep(600)
+"""
+# A ConfigMap for each pod, with the UID of its node; the mended one looks again when another node has that name.
+OF_NODE = BEGINS + """
+def look(pod):
+    uids = [node["metadata"]["uid"] for node in nodes.cache.values() if node["metadata"]["name"] == pod["spec"]["nodeName"]]
+    name = "of-" + pod["metadata"]["name"]
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"node": uids[0] if uids else ""}}
+    if cluster.ask("POST", MAPS, made)[0] != 201:
+        cluster.ask("PUT", MAPS + "/" + name, made)
+def look_again(*_):
+    for pod in list(pods.cache.values()) if sys.argv[2] == "mended" else ():
+        look(pod)
+nodes = Informer(cluster, "/api/v1/nodes", look_again, look_again, lambda *_: None)
 pods = Informer(cluster, "/api/v1/pods", look, lambda *_: None, lambda *_: None)
 nodes.start()
 nodes.synced.wait()
@@ -208,6 +227,18 @@ class Joining(test_sweep.Story):
         self.next(test_sweep.NODES, "MODIFIED", self.node("node-0"))
 
 
+class Rejoining(test_sweep.Story):
+    """A node is replaced by another one of its name, and then a pod comes on it."""
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.next(test_sweep.NODES, "DELETED", self.node("node-0"))
+        self.next(test_sweep.NODES, "ADDED", obj(test_sweep.NODES, "node-0", self.rv + 1, uid="another"))
+        self.rv += 1
+        self.next(test_sweep.PODS, "ADDED", self.pod("joined", 0, "Running", "node-0"))
+        self.next(test_sweep.NODES, "MODIFIED", self.node("node-1"))
+
+
 class Emptied(test_sweep.Story):
     """A node goes, and its pods are left."""
 
@@ -296,6 +327,15 @@ class SweepCountsTest(unittest.TestCase):
         self.assertEqual([(gap["kind"], gap["object"], gap["what"], gap["differences"]) for gap in found],
             [("reference", "node-new", "created, then named by pods", ["configmaps default/of-joined-life-0 is missing"])])
         self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
+
+    def test_finds_trust_in_the_name_of_what_another_resource_names(self):
+        self.tape = Rejoining(["web-0"]).write(self.folder + "/rejoining.tape")
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            report = self.end(self.begin("--at", "references", "--settle", "1s", "--lockstep", "50ms", "-o", os.path.join(self.folder, kind),
+                command=[sys.executable, "-c", OF_NODE, os.path.dirname(BLIND), kind]), code)
+        found = {gap["what"]: gap for gap in report["gaps"] if gap["verdict"] == "wrong"}["recreated, then named by pods"]
+        self.assertEqual((found["kind"], found["object"]), ("reference", "node-0"))
+        self.assertEqual(self.repeat(found["repeat"]).returncode, 1)
 
     def test_an_update_by_deletion_and_creation_is_an_update(self):
         self.tape = Growing(["web-0", "web-1"]).write(self.folder + "/two.tape")

@@ -1,9 +1,10 @@
 """Resources that come and go while everything is recorded; rights that are taken away."""
 
 import os
+import subprocess
 import unittest
 
-from recording import RecordTest, plain_rows
+from recording import KUBETAPE, RecordTest, plain_rows
 from waiting import wait_for
 
 
@@ -151,6 +152,10 @@ class Offers(RecordTest):
                                  [{"type": "ADDED", "version": "v1"}, {"type": "ADDED", "version": "v1alpha1"}, {"type": "DELETED", "version": "v1alpha1"}])
                 self.assertEqual(recording.stop(), 0)
                 self.api.remove(new)
+                for name, said in (("crontabs", "shown is version v1 of it; the tape has 'crontabs.v1alpha1.stable.example.com' as well\n"),
+                                   ("crontabs.v1alpha1.stable.example.com", "")):
+                    done = subprocess.run([KUBETAPE, "log", self.tape, name + "/a"], capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual((done.returncode, done.stderr), (0, said))
 
     def test_a_schema_change_is_a_gap_without_visible_change(self):
         crons = self.add_crontabs()

@@ -5,13 +5,15 @@
  *   the tape        O comes ... an object of another resource comes, or changes, which names O ...
  *   watches of O    |----------------------- away ---------------------------|
  *
- * Afterwards a list shows O: the program has to look at the other one again.
+ * Afterwards a list shows O: the program has to look at the other one again. If O has the name of one that was deleted, the watches
+ * are away from there on as well: then the program still knows that one when it sees the other.
  */
 #include "tools/sweep/sweep_rows.h"
 
 #include <stdlib.h>
 
-#define APART_MAX "50" /* events: what lies further apart is no gap, and would take long to find */
+#define APART_MAX       "50" /* events: what lies further apart is no gap, and would take long to find */
+#define PREDECESSOR_MAX 50
 
 /* An event, and the first one after it that names its object, for each resource. The last ones first: what comes later may heal
  * what was done. */
@@ -35,26 +37,49 @@ static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 }
 
 /* One place for each sort. */
+static void add_place(const struct sweep_finding *f, size_t first, size_t by, const char *change)
+{
+	const struct sweep_row *a = &f->all->items[first];
+	char *what = xasprintf("%s, then named by %s", change, f->all->items[by].resource);
+
+	if (sweep_positions_has(f->to, SWEEP_REFERENCE, a->resource, what))
+		free(what);
+	else
+		sweep_positions_add_stretch(f, SWEEP_REFERENCE, first, sweep_rows_after(f->all, by))->what =
+			what;
+}
+
+/* The deletion of the object that had the name before; SWEEP_NO_ROW: there is none near by, or others come and go since. */
+static size_t find_predecessor(const struct sweep_rows *rows, size_t created, size_t by)
+{
+	size_t deleted = rows->items[created].previous;
+
+	if (rows->items[created].type != 'A' || deleted == SWEEP_NO_ROW ||
+		created - deleted > PREDECESSOR_MAX)
+		return SWEEP_NO_ROW;
+	return rows->items[deleted].type == 'D' && rows->items[deleted].reached &&
+			       sweep_rows_life_end(rows, deleted, by + 1) > by
+		       ? deleted
+		       : SWEEP_NO_ROW;
+}
+
 static int on_pair(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	const struct sweep_finding *f = context;
 	size_t named = sweep_rows_find(f->all, (uint64_t)v[0].integer),
 	       by = sweep_rows_find(f->all, (uint64_t)v[1].integer);
 	const struct sweep_row *a;
-	char *what;
+	size_t deleted;
 
 	(void)count;
 	(void)err;
 	if (named == SWEEP_NO_ROW || by == SWEEP_NO_ROW || !can_be_late(f->all, named, by))
 		return 0;
 	a = &f->all->items[named];
-	what = xasprintf(
-		"%s, then named by %s", a->type == 'A' ? "created" : a->change, f->all->items[by].resource);
-	if (sweep_positions_has(f->to, SWEEP_REFERENCE, a->resource, what))
-		free(what);
-	else
-		sweep_positions_add_stretch(f, SWEEP_REFERENCE, named, sweep_rows_after(f->all, by))->what =
-			what;
+	add_place(f, named, by, a->type == 'A' ? "created" : a->change);
+	deleted = find_predecessor(f->all, named, by);
+	if (deleted != SWEEP_NO_ROW)
+		add_place(f, deleted, by, "recreated");
 	return 0;
 }
 
