@@ -383,14 +383,21 @@ static bool is_unreadable(const struct err *err)
 	}
 }
 
-/* Ends the walk alone if somebody hears of it, otherwise the statement. */
-static int scan_fail(struct scan *s, const struct err *err)
+/* Whether somebody hears that a part of the tape is lost to the statement, which then goes on. */
+static bool is_borne(struct table *t, const struct err *err)
 {
-	const struct walk_watch *w = registry_of(scan_table(s))->watch;
+	const struct walk_watch *w = registry_of(t)->watch;
 
 	if (!w || !w->lost || !is_unreadable(err))
+		return false;
+	w->lost(w->context, t->handle->path, err->text);
+	return true;
+}
+
+static int scan_fail(struct scan *s, const struct err *err)
+{
+	if (!is_borne(scan_table(s), err))
 		return vtab_fail(s->base.pVtab, err);
-	w->lost(w->context, scan_table(s)->handle->path, err->text);
 	s->at_end = true;
 	return SQLITE_OK;
 }
@@ -401,7 +408,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 	struct err err = {0};
 	struct scan *s;
 
-	if (handle_refresh(t->handle, &err))
+	if (handle_refresh(t->handle, &err) && !is_borne(t, &err)) /* else it is as it was */
 		return vtab_fail(base, &err);
 	if (!is_scanned(registry_of(t))) {
 		set_times(registry_of(t));
