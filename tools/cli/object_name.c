@@ -17,8 +17,9 @@ static void tell_other_versions(struct tape *t, const struct tape_resource *mean
 	for (size_t i = 0; !strstr(resource, meant->version) && (r = tape_resource_at(t, i)); i++) {
 		if (strcmp(r->resource, meant->resource) == 0 && strcmp(r->apigroup, meant->apigroup) == 0 &&
 			strcmp(r->version, meant->version) != 0)
-			fprintf(stderr, "shown is version %s of it; the tape has '%s.%s%s%s' as well\n", meant->version,
-				r->resource, r->version, *r->apigroup ? "." : "", r->apigroup);
+			fprintf(stderr, "shown is version %s of it; the tape has '%s.%s%s%s' as well\n",
+				meant->version, r->resource, r->version, *r->apigroup ? "." : "",
+				r->apigroup);
 	}
 }
 
