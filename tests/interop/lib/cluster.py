@@ -33,6 +33,15 @@ POD_LOG = "pod.log"
 GRACE_S = {"kube-apiserver": 3.0, "etcd": 20.0}
 
 
+def _is_free(port):
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return True
+    return False
+
+
 def free_ports(count):
     """Ports that were free a moment ago, all different, and below those that the kernel gives to others meanwhile."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
@@ -139,6 +148,9 @@ class Cluster:
     def restart_apiserver(self, kill=False):
         """End the API server, with or without a chance to say goodbye, and start it on the same port."""
         self.stop("kube-apiserver", kill)
+        # A process may count as ended while some of its threads still hold its sockets.
+        port = self.state["ports"]["kube-apiserver"]
+        wait.until(f"port {port} to be free", lambda: _is_free(port))
         self.start("kube-apiserver")
         self.wait_ready()
 
