@@ -1,5 +1,5 @@
 /* remote_find.c: see remote_find.h. A folder with a manifest is a tape, and nothing below it is looked at, so that the number
- * of segments makes no difference. One with segments alone is one as well: its push has not ended, or somebody removed it. */
+ * of segments makes no difference. So is one with segments alone, whose first push has not ended or whose manifest was removed. */
 #include "recorder/push/remote_find.h"
 
 #include "recorder/push/manifest.h"

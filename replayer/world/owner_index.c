@@ -240,6 +240,24 @@ size_t owner_index_find(const struct owner_index *x, const char *uid, struct obj
 	return count;
 }
 
+size_t object_refs_of(
+	const struct live_set *s, uint32_t resource, struct slice namespace, struct object_ref **ret)
+{
+	struct object_ref *refs;
+	size_t begin, end;
+
+	live_set_range(s, namespace, &begin, &end);
+	refs = xcalloc(end - begin + 1, sizeof(*refs));
+	for (size_t i = begin; i < end; i++) {
+		const struct live *l = s->items[i];
+
+		refs[i - begin] =
+			(struct object_ref){resource, slice_dup(live_namespace(l)), slice_dup(live_name(l))};
+	}
+	*ret = refs;
+	return end - begin;
+}
+
 void object_refs_free(struct object_ref *refs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -33,6 +33,9 @@ void owner_index_remove(struct owner_index *x, const struct change *c);
 /* The objects that name this owner, by resource, namespace and name. Returns how many; the caller frees the list with
  * object_refs_free. */
 size_t owner_index_find(const struct owner_index *x, const char *uid, struct object_ref **ret);
+/* The same of a set, in that namespace; the empty slice is all of them. */
+size_t object_refs_of(
+	const struct live_set *s, uint32_t resource, struct slice namespace, struct object_ref **ret);
 void object_refs_free(struct object_ref *refs, size_t count);
 
 #endif

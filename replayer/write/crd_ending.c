@@ -76,20 +76,6 @@ bool crd_ending_is_busy(const struct crd_ending *e)
 
 /* ---- what is done ---- */
 
-static size_t list_objects(const struct collection *c, struct object_ref **ret)
-{
-	struct object_ref *refs = xcalloc(c->live.count + 1, sizeof(*refs));
-
-	for (size_t i = 0; i < c->live.count; i++) {
-		const struct live *l = c->live.items[i];
-
-		refs[i] = (struct object_ref){
-			c->resource.id, slice_dup(live_namespace(l)), slice_dup(live_name(l))};
-	}
-	*ret = refs;
-	return c->live.count;
-}
-
 static void delete_one(struct crd_ending *e, struct collection *c, const struct object_ref *object)
 {
 	struct own_write o;
@@ -104,7 +90,7 @@ static void delete_one(struct crd_ending *e, struct collection *c, const struct 
 static size_t delete_objects(struct crd_ending *e, struct collection *c)
 {
 	struct object_ref *refs;
-	size_t count = list_objects(c, &refs);
+	size_t count = object_refs_of(&c->live, c->resource.id, (struct slice){NULL, 0}, &refs);
 
 	for (size_t i = 0; i < count; i++)
 		delete_one(e, c, &refs[i]);

@@ -4,31 +4,6 @@
 #include "replayer/world/owner_index.h"
 #include "replayer/write/own_write.h"
 
-#include <stdlib.h>
-
-static bool is_of_namespaces(const struct collection *c)
-{
-	return strcmp(c->resource.resource, "namespaces") == 0 && !*c->resource.apigroup;
-}
-
-/* Names of what programs wrote there. */
-static size_t list_written(const struct collection *c, struct slice namespace, struct object_ref **ret)
-{
-	struct object_ref *refs;
-	size_t begin, end;
-
-	live_set_range(&c->written, namespace, &begin, &end);
-	refs = xcalloc(end - begin + 1, sizeof(*refs));
-	for (size_t i = begin; i < end; i++) {
-		const struct live *l = c->written.items[i];
-
-		refs[i - begin] = (struct object_ref){
-			c->resource.id, slice_dup(live_namespace(l)), slice_dup(live_name(l))};
-	}
-	*ret = refs;
-	return end - begin;
-}
-
 static void delete_one(struct api *api, struct collection *c, const struct object_ref *object)
 {
 	cJSON *options = cJSON_CreateObject();
@@ -46,7 +21,7 @@ static void delete_one(struct api *api, struct collection *c, const struct objec
 static void empty_one(struct api *api, struct collection *c, struct slice namespace)
 {
 	struct object_ref *refs;
-	size_t count = list_written(c, namespace, &refs);
+	size_t count = object_refs_of(&c->written, c->resource.id, namespace, &refs);
 
 	for (size_t i = 0; i < count; i++)
 		delete_one(api, c, &refs[i]);
@@ -57,7 +32,7 @@ void namespace_ending_before(struct api *api, const struct collection *in, const
 {
 	struct world *w = api->world;
 
-	if (c->type != EVENT_DELETED || !is_of_namespaces(in) ||
+	if (c->type != EVENT_DELETED || !write_is_of_namespaces(in) ||
 		live_set_find(&in->written, c->namespace, c->name))
 		return;
 	for (size_t i = 0; i < w->count; i++)

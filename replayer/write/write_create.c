@@ -144,7 +144,7 @@ static void begin_spec(struct write *w, cJSON *object)
 {
 	const char *kubernetes = "kubernetes";
 
-	if (strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup)
+	if (write_is_of_namespaces(w->c))
 		json_tree_set(json_tree_object(object, "spec"), "finalizers",
 			cJSON_CreateStringArray(&kubernetes, 1));
 }

@@ -19,9 +19,9 @@ static bool is_pod(const struct write *w)
 	return strcmp(w->c->resource.resource, "pods") == 0 && !*w->c->resource.apigroup;
 }
 
-static bool is_namespace(const struct write *w)
+bool write_is_of_namespaces(const struct collection *c)
 {
-	return strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup;
+	return strcmp(c->resource.resource, "namespaces") == 0 && !*c->resource.apigroup;
 }
 
 /* Pods on a node end when the node says so; elsewhere nothing has to be waited for. */
@@ -145,7 +145,8 @@ static void ask_to_end(struct write *w, const cJSON *options, struct departure *
 static bool is_held(const struct write *w, const cJSON *object)
 {
 	return cJSON_GetArraySize(json_tree_at(object, "metadata", "finalizers", NULL)) > 0 ||
-	       (is_namespace(w) && cJSON_GetArraySize(json_tree_at(object, "spec", "finalizers", NULL)) > 0);
+	       (write_is_of_namespaces(w->c) &&
+		       cJSON_GetArraySize(json_tree_at(object, "spec", "finalizers", NULL)) > 0);
 }
 
 /* What stays for a while: its finalizers, or its node, end it later. */
@@ -178,7 +179,7 @@ static int remove_now(struct write *w, const struct departure *d)
 static void mark_held(const struct write *w, cJSON *object)
 {
 	mark(object, 0);
-	if (!is_namespace(w))
+	if (!write_is_of_namespaces(w->c))
 		return;
 	json_tree_set(json_tree_object(object, "metadata"), "deletionGracePeriodSeconds", NULL);
 	json_tree_set_text(json_tree_object(object, "status"), "phase", "Terminating");

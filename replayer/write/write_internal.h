@@ -158,8 +158,8 @@ int write_settle_service(struct write *w, cJSON *object) MUST_CHECK;
 /* ---- write_crd.c: nothing is done to other kinds ---- */
 
 #define FINALIZER_CRD "customresourcecleanup.apiextensions.k8s.io" /* custom resources go first */
-
 bool write_is_crd(const struct collection *c);
+bool write_is_of_namespaces(const struct collection *c); /* in write_delete.c */
 
 /* Fills in what a new CRD lacks; 422 for one that defines nothing. */
 int write_begin_crd(struct write *w, cJSON *object) MUST_CHECK;

@@ -149,7 +149,7 @@ bool write_is_over(const struct write *w, const cJSON *object)
 {
 	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
 	const cJSON *grace = json_tree_at(metadata, "deletionGracePeriodSeconds", NULL);
-	bool is_namespace = strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup;
+	bool is_namespace = write_is_of_namespaces(w->c);
 
 	return json_tree_at(metadata, "deletionTimestamp", NULL) &&
 	       cJSON_GetArraySize(json_tree_at(metadata, "finalizers", NULL)) == 0 &&

@@ -112,8 +112,8 @@ const char *tape_writer_id(struct tape_writer *w)
 	return w->tape_id;
 }
 
-/* Tables whose ids go on from segment to segment. The highest that earlier ones have given is in the meta data, under the table's
- * name behind this: retention may remove all rows that have it. */
+/* Tables whose ids go on from segment to segment. The meta data have the highest id that earlier segments gave, as LAST_ID and the
+ * table's name, because retention may have removed its row. */
 #define LAST_ID "last_id_"
 
 static const enum table numbered[] = {

@@ -9,11 +9,12 @@
 
 #include <stdlib.h>
 
-#define HOLD_NS (30 * NS_PER_S) /* so long the clock waits for watches to come back */
-#define PAUSE   "1s"
-#define BREATH  "300ms,quiet" /* for a program to act on what it has been sent */
-#define LATE    "1300ms"      /* SWEEP_LATE_WORDS, and the same */
-#define AWAIT   "10s"         /* for a write to come */
+#define HOLD_NS  (30 * NS_PER_S) /* so long the clock waits for watches to come back */
+#define PAUSE    "1s"
+#define BREATH   "300ms,quiet" /* for a program to act on what it has been sent */
+#define ACT_NAME "time to act on what came before"
+#define LATE     "1300ms" /* SWEEP_LATE_WORDS, and the same */
+#define AWAIT    "10s"    /* for a write to come */
 
 static int make_rule(const char *words, const char *resource, uint64_t hidden, uint64_t seq,
 	struct fault_rule *ret, struct err *err)
@@ -129,12 +130,10 @@ static int add_spec(
 	return rc;
 }
 
-/* That event comes so much later. */
-static int add_pause(
-	struct fault_file *file, uint64_t seq, const char *length, const char *name, struct err *err)
+/* The tape stands still; takes the words over. */
+static int add_pause(struct fault_file *file, char *spec, const char *name, struct err *err)
 {
 	struct fault_rule *rule;
-	char *spec = xasprintf("#1,%s,pause,wall,event=seq>=%llu", length, (unsigned long long)seq);
 	int rc = add_spec(file, spec, xstrdup(name), &rule, err);
 
 	free(spec);
@@ -143,23 +142,25 @@ static int add_pause(
 	return rc;
 }
 
+/* That event comes so much later. */
+static int add_delay(
+	struct fault_file *file, uint64_t seq, const char *length, const char *name, struct err *err)
+{
+	return add_pause(file, xasprintf("#1,%s,pause,wall,event=seq>=%llu", length, (unsigned long long)seq),
+		name, err);
+}
+
 /* The program has acted on all before that event when it comes. */
 static int add_breath(struct fault_file *file, uint64_t seq, struct err *err)
 {
-	return add_pause(file, seq, BREATH, "time to act on what came before", err);
+	return add_delay(file, seq, BREATH, ACT_NAME, err);
 }
 
 /* The program has acted on that event and all before when the next one comes. */
 static int add_breath_after(struct fault_file *file, uint64_t seq, struct err *err)
 {
-	struct fault_rule *rule;
-	char *spec = xasprintf("seq:%llu," BREATH ",pause,wall", (unsigned long long)seq);
-	int rc = add_spec(file, spec, xstrdup("time to act on what came before"), &rule, err);
-
-	free(spec);
-	if (rc == 0)
-		rule->optional = true;
-	return rc;
+	return add_pause(
+		file, xasprintf("seq:%llu," BREATH ",pause,wall", (unsigned long long)seq), ACT_NAME, err);
 }
 
 /* When it strikes. A write is the program's answer to what it had seen by then: the tape stands still there until it
@@ -200,38 +201,42 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 	return rc;
 }
 
-/* The watches are gone before it is done, and stay away until the object is deleted. */
-static int fill_unechoed(
-	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+/* The watches are gone before it is done, and stay away for that long. */
+static int add_absence(const struct sweep_position *p, const char *words, const char *length,
+	struct fault_file *file, struct err *err)
 {
 	char *own = xasprintf("%s%s%s", words, *words ? "," : "", p->resource);
-	char *length = xasprintf("%lluev", (unsigned long long)p->hidden);
 	int rc = add_rule_then(p, own, length, file, err);
 
-	free(length);
 	free(own);
 	if (rc)
 		return rc;
 	leave_other_requests(&file->rules[0]);
 	hold_for_watches(&file->rules[0]);
-	rc = add_breath(file, p->seq, err);
+	return 0;
+}
+
+/* Until the object is deleted. */
+static int fill_unechoed(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	char *length = xasprintf("%lluev", (unsigned long long)p->hidden);
+	int rc = add_absence(p, words, length, file, err);
+
+	free(length);
+	rc = rc ? rc : add_breath(file, p->seq, err);
 	return rc ? rc : add_breath(file, p->until_seq, err);
 }
 
-/* The watches are gone before it is done, and stay away until the program has done what follows. */
+/* Until the program has done what follows. */
 static int fill_own(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
-	char *own = xasprintf("%s%s%s", words, *words ? "," : "", p->resource);
-	int rc = add_rule_then(p, own, PAUSE, file, err);
-	struct fault_rule *rule = &file->rules[0];
+	int rc = add_absence(p, words, PAUSE, file, err);
 
-	free(own);
 	if (rc)
 		return rc;
-	leave_other_requests(rule);
-	rule->clock = FAULT_WALL;
-	hold_for_watches(rule);
+	file->rules[0].clock = FAULT_WALL;
 	rc = add_rule_then(p, "pause,wall", PAUSE, file, err);
 	if (rc == 0 && p->seq)
 		rc = add_breath(file, p->seq, err);
@@ -250,7 +255,7 @@ static int fill_then(
 	if (rc == 0 && p->seq)
 		rc = add_breath(file, p->seq, err);
 	if (rc == 0 && p->until_seq && strcmp(words, SWEEP_LATE_WORDS) == 0)
-		rc = add_pause(file, p->until_seq, LATE, "time for the answer, and to act on it", err);
+		rc = add_delay(file, p->until_seq, LATE, "time for the answer, and to act on it", err);
 	return rc;
 }
 

@@ -67,8 +67,8 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 
 /* Of each sort the place where the object is written for the last time, or else the last one: whatever comes later, such as
  * the answer to another write, heals what was lost. */
-int sweep_overwrites_find(struct sql_session *session, const struct sweep_search *what, bool laid_over,
-	struct sweep_positions *to, struct err *err)
+int sweep_overwrites_find(
+	struct sql_session *session, const struct sweep_finding *f, bool laid_over, struct err *err)
 {
 	static const char sql[] =
 		"SELECT seq, of, object FROM (SELECT DISTINCT seq, resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
@@ -76,14 +76,8 @@ int sweep_overwrites_find(struct sql_session *session, const struct sweep_search
 		" WHERE status BETWEEN 200 AND 299 AND verb IN ('update', 'patch') AND coalesce(dry_run, 0) = 0"
 		" AND resource NOT IN ('leases', 'events'))"
 		" ORDER BY seq < max(seq) OVER (PARTITION BY of, object), seq DESC, of, object";
-	struct sweep_rows rows = {0};
-	const struct sweep_finding f = {.what = what, .all = &rows, .to = to};
-	struct search search = {&f, laid_over};
+	struct search search = {f, laid_over};
 	const struct sql_sink sink = {.row = on_write, .context = &search};
-	int rc = sweep_rows_read(session, what, &rows, err);
 
-	if (rc == 0)
-		rc = sql_session_run(session, slice_of(sql), &sink, err);
-	sweep_rows_release(&rows);
-	return rc;
+	return sql_session_run(session, slice_of(sql), &sink, err);
 }

@@ -212,3 +212,20 @@ size_t sweep_rows_life_end(const struct sweep_rows *rows, size_t first, size_t e
 	}
 	return end;
 }
+
+/* ---- what several searches look at ---- */
+
+int sweep_at_writes_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
+	struct sweep_positions *to, struct err *err)
+{
+	struct sweep_rows rows = {0};
+	const struct sweep_finding f = {.what = what, .all = &rows, .to = to};
+	int rc = sweep_rows_read(s, what, &rows, err);
+
+	if (rc == 0 && what->kinds[SWEEP_OVERWRITE])
+		rc = sweep_overwrites_find(s, &f, laid_over, err);
+	if (rc == 0 && what->kinds[SWEEP_OWN])
+		rc = sweep_unechoed_find(s, &f, laid_over, err);
+	sweep_rows_release(&rows);
+	return rc;
+}

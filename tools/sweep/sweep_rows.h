@@ -89,16 +89,15 @@ void sweep_changes_find_while_down(const struct sweep_finding *f);
 /* Adds those of SWEEP_REFERENCE. `s` has the run without gaps. */
 int sweep_references_find(struct sql_session *s, const struct sweep_finding *f, struct err *err) MUST_CHECK;
 
-/* ---- sweep_overwrites.c ---- */
+/* ---- sweep_overwrites.c, sweep_unechoed.c ---- */
 
-/* Adds those of SWEEP_OVERWRITE. `s` has a run without faults in which each write answers the event before it. */
-int sweep_overwrites_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
+/* Add those of SWEEP_OVERWRITE, and those of SWEEP_OWN that last until others delete the object. `s` has a run without faults in
+ * which each write answers the event before it. */
+int sweep_at_writes_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
 	struct sweep_positions *to, struct err *err) MUST_CHECK;
-
-/* ---- sweep_unechoed.c ---- */
-
-/* Adds those of SWEEP_OWN that last until others delete the object. The same `s`. */
-int sweep_unechoed_find(struct sql_session *s, const struct sweep_search *what, bool laid_over,
-	struct sweep_positions *to, struct err *err) MUST_CHECK;
+int sweep_overwrites_find(
+	struct sql_session *s, const struct sweep_finding *f, bool laid_over, struct err *err) MUST_CHECK;
+int sweep_unechoed_find(
+	struct sql_session *s, const struct sweep_finding *f, bool laid_over, struct err *err) MUST_CHECK;
 
 #endif

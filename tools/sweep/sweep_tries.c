@@ -68,10 +68,8 @@ static int find_others(struct sweep *s, struct err *err)
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
 			&s->positions, err);
-	if (rc == 0 && s->search.kinds[SWEEP_OVERWRITE] && can_be_paced(s))
-		rc = sweep_overwrites_find(session, &s->search, s->laid_over.known, &s->positions, err);
-	if (rc == 0 && s->search.kinds[SWEEP_OWN] && can_be_paced(s))
-		rc = sweep_unechoed_find(session, &s->search, s->laid_over.known, &s->positions, err);
+	if (rc == 0 && can_be_paced(s) && sweep_looks_at_writes(&s->search))
+		rc = sweep_at_writes_find(session, &s->search, s->laid_over.known, &s->positions, err);
 	set_lengths(s);
 	sql_session_close(session);
 	return rc;

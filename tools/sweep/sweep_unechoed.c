@@ -100,8 +100,8 @@ static void add_place(const struct search *s, const struct unechoed *u)
 	p->reached = true;
 }
 
-int sweep_unechoed_find(struct sql_session *session, const struct sweep_search *what, bool laid_over,
-	struct sweep_positions *to, struct err *err)
+int sweep_unechoed_find(
+	struct sql_session *session, const struct sweep_finding *f, bool laid_over, struct err *err)
 {
 	static const char sql[] =
 		"SELECT seq, of, iif(coalesce(namespace, '') = '', '', namespace || '/') || name,"
@@ -110,14 +110,10 @@ int sweep_unechoed_find(struct sql_session *session, const struct sweep_search *
 		" WHERE status BETWEEN 200 AND 299 AND policy = 'overlay' AND coalesce(dry_run, 0) = 0"
 		" AND (verb IN ('update', 'patch') OR (verb = 'create' AND coalesce(subresource, '') <> ''))"
 		" AND resource NOT IN ('leases', 'events') ORDER BY write";
-	struct sweep_rows rows = {0};
-	const struct sweep_finding f = {.what = what, .all = &rows, .to = to};
-	struct search search = {.f = &f, .laid_over = laid_over};
+	struct search search = {.f = f, .laid_over = laid_over};
 	const struct sql_sink sink = {.row = on_write, .context = &search};
-	int rc = sweep_rows_read(session, what, &rows, err);
+	int rc = sql_session_run(session, slice_of(sql), &sink, err);
 
-	if (rc == 0)
-		rc = sql_session_run(session, slice_of(sql), &sink, err);
 	for (size_t i = 0; i < search.count; i++) {
 		if (rc == 0 && is_chosen(&search, i))
 			add_place(&search, &search.items[i]);
@@ -125,6 +121,5 @@ int sweep_unechoed_find(struct sql_session *session, const struct sweep_search *
 	for (size_t i = 0; i < search.count; i++)
 		free(search.items[i].kind);
 	free(search.items);
-	sweep_rows_release(&rows);
 	return rc;
 }
