@@ -6,6 +6,10 @@
 #include <malloc.h> /* GNU: malloc_trim */
 #include <stdlib.h>
 
+/* What so much waits for is made durable sooner: a crash loses little either way, and a flush of little costs as much as
+ * one of four times that. */
+#define SOON_BYTES (128u << 10)
+#define SOON_MS    50
 /* A flush that failed is tried again that much later, and told about that often. */
 #define RETRY_MS   500
 #define COMPLAIN_S 30
@@ -34,6 +38,7 @@ struct flusher {
 	bool running; /* work was queued and its end was not seen on the loop yet */
 	bool ours;    /* while running: the flush is over, the writer is the loop's again */
 	bool closing, tick_closed, failing, holding;
+	bool soon; /* the timer is set for what waits since the last flush: much */
 	int64_t complained_mono_ns;
 	bool slow;     /* the last flush took long */
 	bool crawls;   /* very long, and had nothing to do that takes long */
@@ -61,8 +66,21 @@ static void shut_gate(struct flusher *f, const struct tape_writer_work *work)
 
 static void start_timer(struct flusher *f, int64_t ms)
 {
-	if (!f->closing && !uv_is_active((uv_handle_t *)&f->tick))
-		uv_timer_start(&f->tick, on_tick, (uint64_t)ms, 0);
+	if (f->closing || uv_is_active((uv_handle_t *)&f->tick))
+		return;
+	f->soon = false;
+	uv_timer_start(&f->tick, on_tick, (uint64_t)ms, 0);
+}
+
+/* Not before what waits the longest has waited for SOON_MS. */
+static void hurry(struct flusher *f)
+{
+	int64_t left_ms = (int64_t)uv_timer_get_due_in(&f->tick);
+	int64_t soon_ms = SOON_MS - (f->o.interval_ns / NS_PER_MS - left_ms);
+
+	f->soon = true;
+	if (soon_ms < left_ms)
+		uv_timer_start(&f->tick, on_tick, soon_ms > 0 ? (uint64_t)soon_ms : 0, 0);
 }
 
 /* What has filled the extent is sealed before more is taken in, so that an extent is no larger than it has to
@@ -80,6 +98,8 @@ void flusher_dirty(struct flusher *f)
 		return;
 	}
 	start_timer(f, f->o.interval_ns / NS_PER_MS);
+	if (is_ours && !f->failing && !f->soon && tape_writer_pending_bytes(f->tape) >= SOON_BYTES)
+		hurry(f);
 }
 
 static void flusher_complain(struct flusher *f)

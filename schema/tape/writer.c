@@ -536,7 +536,7 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	return misplaced ? misplaced : rc;
 }
 
-static uint64_t pending_bytes(const struct tape_writer *w)
+uint64_t tape_writer_pending_bytes(const struct tape_writer *w)
 {
 	return uncompressed(w).len + w->chunk.len + row_queue_bytes(w->rows);
 }
@@ -544,7 +544,7 @@ static uint64_t pending_bytes(const struct tape_writer *w)
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
 {
 	*ret = (struct tape_writer_work){
-		.pending_bytes = pending_bytes(w),
+		.pending_bytes = tape_writer_pending_bytes(w),
 		.memory_bytes = extent_memory(w->extent) + frame_writer_memory(w->frame),
 		.extent_bytes = w->options.extent_bytes,
 		.takes_long = retention_is_due(w) || extent_is_full(w) ||
@@ -589,6 +589,6 @@ void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *re
 		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + open_segment_bytes(w),
 		.removed_segments = w->removed.segments,
 		.forced_segments = w->removed.forced,
-		.pending_bytes = pending_bytes(w),
+		.pending_bytes = tape_writer_pending_bytes(w),
 	};
 }

@@ -124,6 +124,8 @@ struct tape_writer_work {
 	bool takes_long;
 };
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
+/* Of it, what costs nothing to ask after each event. */
+uint64_t tape_writer_pending_bytes(const struct tape_writer *w);
 
 /* Retention removes nothing that was sealed at that time or later (wall clock), unless the disk is short. 0: anything. */
 void tape_writer_hold(struct tape_writer *w, int64_t time_ns);

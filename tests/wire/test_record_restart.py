@@ -113,6 +113,12 @@ class Restarts(RecordTest):
         second.stop()
         self.assertEqual(len(second.events()), 2)
 
+    def test_what_much_waits_for_becomes_durable_before_the_interval_is_over(self):
+        recording = self.record("pods", "--flush-interval", "1h").ready(1)
+        self.pods.watching()
+        self.pods.put("large", data={"text": "x" * 200_000})
+        self.assertEqual(recording.wait_events(1), ["ADDED large 1001"])
+
     def test_many_kills_under_load_lose_nothing_and_repeat_nothing(self):
         stop = threading.Event()
 
