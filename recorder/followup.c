@@ -44,6 +44,9 @@ struct followup followup_watch(const struct watch_outcome *o)
 		return (struct followup){FOLLOW_LIST, PACE_BACKOFF, false};
 	if (is_refusal(o->http_status))
 		return (struct followup){FOLLOW_WATCH, PACE_SLOW, false};
+	/* A server, or what is in between, that ends each watch at once must not be asked in a tight loop either. */
+	if (o->short_again)
+		return (struct followup){FOLLOW_WATCH, PACE_BACKOFF, false};
 	return (struct followup){FOLLOW_WATCH, o->settled || o->overtaken ? PACE_NOW : PACE_BACKOFF, false};
 }
 

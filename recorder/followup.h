@@ -20,7 +20,8 @@ struct followup {
 };
 
 struct watch_outcome {
-	bool settled; /* the watch stood: it gave a frame or lasted a second */
+	bool settled;     /* the watch stood: it gave a frame or lasted a second */
+	bool short_again; /* it stood for less than a second, as some before it */
 	bool bad_frame, backwards;
 	bool overtaken;  /* by a GOAWAY without an error: the server closed the connection before it saw the
 			    request */

@@ -318,9 +318,12 @@ void pin_hook_finish(struct pin_hook *h, bool waits)
 		log_warn(
 			"the recording ended before the hook was told of %zu events that waited for one that is still at work",
 			h->waiting);
-	if (!waits || !h->runs || !is_url(h->hook))
+	if (!h->runs || (is_url(h->hook) && !waits))
 		return;
-	atomic_store(&h->give_up_ns, clock_mono_ns(&clock_system) + FINISH_LIMIT_NS);
+	if (is_url(h->hook))
+		atomic_store(&h->give_up_ns, clock_mono_ns(&clock_system) + FINISH_LIMIT_NS);
+	else
+		uv_timer_start(&h->limit, on_limit, FINISH_LIMIT_NS / NS_PER_MS, 0);
 	while (h->runs)
 		uv_run(h->x->loop, UV_RUN_ONCE);
 }

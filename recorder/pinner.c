@@ -2,6 +2,7 @@
 #include "recorder/pinner.h"
 
 #include "recorder/pin_hook.h"
+#include "recorder/pin_pending.h"
 #include "schema/base/log.h"
 #include "schema/base/own_program.h"
 #include "schema/base/unused_name.h"
@@ -32,6 +33,7 @@ struct pinner {
 	struct pin_hook *hook; /* NULL: nobody hears of it */
 	int64_t *next_mono_ns; /* of each expression: it is not asked before */
 	int64_t moment_ns;     /* of the event that is answered */
+	uint64_t until_seq;    /* the last event that is to be on the pin; 0: not known yet */
 	char *name;            /* of the pin; owned */
 	int tries;
 	bool comes_again; /* the copy failed */
@@ -67,6 +69,7 @@ static void on_after(uv_timer_t *timer);
 static void become_idle(struct pinner *p)
 {
 	p->state = PINNER_IDLE;
+	pin_pending_remove(p->x->tape_path);
 	if (!p->is_over)
 		tape_writer_hold(flusher_tape(p->x->flusher), 0);
 }
@@ -121,7 +124,7 @@ static char *seconds_text(int64_t time_ns)
 static void pinner_copy(struct pinner *p)
 {
 	char program[PATH_MAX], *from = seconds_text(p->moment_ns - p->o->before_ns);
-	char *until = seconds_text(p->moment_ns + p->o->after_ns);
+	char *until = p->until_seq ? xasprintf("seq:%llu", (unsigned long long)p->until_seq) : xstrdup("end");
 	char *max = xasprintf("%llu", (unsigned long long)p->o->max_bytes);
 	char *args[] = {(char *)"kubetape", (char *)"pin", (char *)p->x->tape_path, (char *)"--from", from,
 		(char *)"--until", until, (char *)"--name", p->name, (char *)"--max-size", max, NULL};
@@ -135,15 +138,26 @@ static void pinner_copy(struct pinner *p)
 	free(max);
 }
 
+/* By its number: the clock may have been set back since. */
+static void note_last_event(struct pinner *p)
+{
+	struct tape_writer_stats stats;
+
+	tape_writer_stats(flusher_tape(p->x->flusher), &stats);
+	p->until_seq = p->until_seq ? p->until_seq : stats.durable_seq;
+}
+
 /* What is to be on the pin has to be on the tape. */
 static void on_after(uv_timer_t *timer)
 {
 	struct pinner *p = timer->data;
 
-	if (flusher_now(p->x->flusher) == 0)
+	if (flusher_now(p->x->flusher) == 0) {
+		note_last_event(p);
 		pinner_copy(p);
-	else
+	} else {
 		become_idle(p); /* the disk takes nothing, a pin neither */
+	}
 }
 
 /* ---- events ---- */
@@ -157,14 +171,21 @@ static void tell_hook(
 	free(pin);
 }
 
-static void begin_pin(struct pinner *p, int64_t moment_ns)
+static void wait_for_rest(struct pinner *p, int64_t moment_ns, int64_t after_ns)
 {
 	p->moment_ns = moment_ns;
+	p->until_seq = 0;
 	p->tries = 0;
-	choose_name(p, moment_ns);
 	p->state = PINNER_WAITING;
 	tape_writer_hold(flusher_tape(p->x->flusher), time_sub(moment_ns, p->o->before_ns));
-	uv_timer_start(&p->after, on_after, (uint64_t)(p->o->after_ns / NS_PER_MS), 0);
+	uv_timer_start(&p->after, on_after, (uint64_t)(after_ns / NS_PER_MS), 0);
+}
+
+static void begin_pin(struct pinner *p, int64_t moment_ns)
+{
+	choose_name(p, moment_ns);
+	pin_pending_write(p->x->tape_path, &(struct pin_pending){p->name, moment_ns});
+	wait_for_rest(p, moment_ns, p->o->after_ns);
 }
 
 /* While a pin waits for what follows its event, an event of another expression is a part of it. */
@@ -244,6 +265,34 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 		p->hook = pin_hook_new(x, options->hook);
 	*ret = p;
 	return 0;
+}
+
+static bool is_made(const struct pinner *p)
+{
+	char *path = pin_path(p);
+	bool is_there = access(path, F_OK) == 0;
+
+	free(path);
+	return is_there;
+}
+
+void pinner_resume(struct pinner *p)
+{
+	struct pin_pending pending;
+	int64_t left_ns;
+
+	if (!p || p->state != PINNER_IDLE || !pin_pending_read(p->x->tape_path, &pending))
+		return;
+	free(p->name);
+	p->name = pending.name;
+	if (is_made(p)) {
+		pin_pending_remove(p->x->tape_path);
+		return;
+	}
+	log_info("the pin '%s' was to be made when the recorder ended: it is made now", p->name);
+	left_ns = pending.moment_ns + p->o->after_ns - clock_wall_ns(p->x->clock);
+	left_ns = left_ns < p->o->after_ns ? left_ns : p->o->after_ns;
+	wait_for_rest(p, pending.moment_ns, left_ns > 0 ? left_ns : 0);
 }
 
 static void on_finish_limit(uv_timer_t *timer)

@@ -29,7 +29,10 @@ struct pinner_options {
 int pinner_new(const struct recorder_context *x, const struct pinner_options *options, struct pinner **ret,
 	struct err *err) MUST_CHECK;
 
-/* An event was appended. NULL is fine. */
+/* The tape is open. A pin that an earlier recorder was to make when it was killed is made now. NULL is fine, here and below. */
+void pinner_resume(struct pinner *p);
+
+/* An event was appended. */
 void pinner_event(
 	struct pinner *p, const struct tape_resource *resource, const struct event *e, struct slice object);
 

@@ -328,27 +328,25 @@ static void run_loop(struct recorder *r)
 }
 
 /* More than a connection that ended and is made again. */
-static bool is_failing(const struct stream *s)
+static bool is_unwatched(const struct stream_figures *f)
 {
-	const struct stream_figures f = stream_figures(s);
-
-	return f.failed_attempts > 1 && !f.gone;
+	return f->listed && !f->gone && (f->failed_attempts > 1 || !f->settled);
 }
 
-static size_t count_unwatched(const struct recorder *r, size_t unlisted)
+static void count_unknown(const struct recorder *r, struct recorder_summary *to)
 {
-	size_t count = 0;
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const struct stream_figures f = stream_figures(r->streams[i]);
 
-	for (size_t i = 0; i < r->stream_count; i++)
-		count += is_failing(r->streams[i]);
-	return count > unlisted ? count - unlisted : 0;
+		to->unlisted += !f.listed;
+		to->unwatched += is_unwatched(&f);
+	}
 }
 
 static void sum_up(struct recorder *r, struct recorder_summary *ret)
 {
 	const struct recorder_counters *c = &r->x.counters;
 	struct tape_writer_stats stats = {0};
-	size_t unlisted = r->settled < r->stream_count ? r->stream_count - r->settled : 0;
 
 	if (flusher_tape(r->x.flusher))
 		tape_writer_stats(flusher_tape(r->x.flusher), &stats);
@@ -358,8 +356,6 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 		.ready_ns = r->ready_ns,
 		.ready_for_ns = clock_mono_ns(r->x.clock) - r->ready_mono_ns,
 		.streams = r->stream_count,
-		.unlisted = unlisted,
-		.unwatched = count_unwatched(r, unlisted),
 		.events = c->events,
 		.bytes = c->bytes,
 		.repeats = c->repeats,
@@ -370,6 +366,7 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 		.duration_ns = clock_mono_ns(r->x.clock) - r->begin_mono_ns,
 		.stopped_by_signal = r->by_signal,
 	};
+	count_unknown(r, ret);
 }
 
 static void close_handle(uv_handle_t *handle, void *context)

@@ -30,6 +30,7 @@ int recorder_open_tape(struct recorder *r, struct err *err)
 		return rc;
 	r->resumed = !tape_writer_is_new(r->tape);
 	flusher_set_tape(r->x.flusher, r->tape);
+	pinner_resume(r->x.pinner);
 	if (r->resumed)
 		rc = restart_cluster(r->o->tape_path, r->cluster_uid, err);
 	return rc;

@@ -391,6 +391,8 @@ struct stream_figures stream_figures(const struct stream *s)
 		.bytes = s->ingest.bytes,
 		.objects = known_count(s->ingest.known),
 		.gaps = s->gap.count,
+		.listed = s->listed,
+		.settled = s->told_settled,
 		.watched = s->state == STREAM_WATCHING,
 		.gone = s->is_withdrawn && s->refusal == 404,
 		.last_byte_mono_ns = s->watch.last_byte_mono_ns,

@@ -77,6 +77,8 @@ void stream_new_epoch(struct stream *s);
 struct stream_figures {
 	const char *group, *resource, *namespace;
 	uint64_t events, bytes, objects, gaps;
+	bool listed,
+		settled; /* its list is on the tape, of now or before; it has stood since this recorder began */
 	bool watched;
 	bool gone;                 /* the server does not have it any more */
 	int64_t last_byte_mono_ns; /* while watched */

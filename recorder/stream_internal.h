@@ -79,7 +79,7 @@ struct stream {
 	uint64_t watch_events;
 	double rate; /* events a second of the last watch that was long enough to measure */
 	bool rate_known;
-	unsigned error_count, backwards_count;
+	unsigned error_count, backwards_count, short_count;
 	struct trouble trouble;
 	int64_t listed_mono_ns;
 };

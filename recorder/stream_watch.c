@@ -13,6 +13,9 @@
 #define SETTLE_NS (1 * NS_PER_S)
 /* A 410 so soon after a list is not answered by the next list at once. */
 #define JUST_LISTED_NS (5 * NS_PER_S)
+/* Watches that end sooner, and how many of them in a row are asked for again at once. */
+#define SHORT_NS  (1 * NS_PER_S)
+#define SHORT_MAX 3
 /* Servers whose versions go back that often do not order them at all. */
 #define MAX_BACKWARDS 3
 
@@ -357,12 +360,21 @@ static bool note_overtaken(struct stream *s, const struct http_answer *answer)
 	return s->overtaken && !before;
 }
 
+/* Whether it is one of several in a row that stood, and not for long. */
+static bool note_short(struct stream *s, const struct http_answer *answer)
+{
+	if (s->watch.settled)
+		s->short_count = answer->duration_ns < SHORT_NS ? s->short_count + 1 : 0;
+	return s->short_count > SHORT_MAX;
+}
+
 static struct followup stream_watch_judge(
 	struct stream *s, const struct http_answer *answer, const char *error_reason)
 {
 	struct slice error = buf_slice(&s->watch.error);
 	const struct watch_outcome outcome = {
 		.settled = s->watch.settled,
+		.short_again = note_short(s, answer),
 		.bad_frame = s->watch.bad_frame,
 		.backwards = s->watch.backwards,
 		.overtaken = note_overtaken(s, answer),

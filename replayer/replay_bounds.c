@@ -24,11 +24,16 @@ static int find(struct tape *t, const char *option, const char *text, struct tap
 	return 0;
 }
 
-/* ---- what was not watched at the beginning ---- */
+/* ---- what was not watched at the beginning, or never ---- */
 
 static bool is_unknown(const struct coverage_answer *a)
 {
 	return a->state == COVERAGE_GAP || a->state == COVERAGE_LEFT;
+}
+
+static bool is_unlisted(const struct coverage_answer *a)
+{
+	return a->state == COVERAGE_UNLISTED && a->until_ns == INT64_MAX;
 }
 
 static int add_name(struct buf *names, const struct tape *t, const struct tape_stream *s, size_t count)
@@ -41,8 +46,9 @@ static int add_name(struct buf *names, const struct tape *t, const struct tape_s
 		*r->apigroup ? "." : "", r->apigroup, *s->namespace ? " in namespace " : "", s->namespace);
 }
 
-/* Clients are served the last state that was seen: it cannot be otherwise, but it is told. */
-static void warn_of_gaps(struct tape *t, const struct coverage *c, const struct coverage_point *point)
+/* Says it with the names of those streams, and of how many more. */
+static void warn_of(struct tape *t, const struct coverage *c, const struct coverage_point *point,
+	bool (*is_one)(const struct coverage_answer *a), const char *before, const char *after)
 {
 	const struct tape_stream *s;
 	struct buf names;
@@ -52,19 +58,18 @@ static void warn_of_gaps(struct tape *t, const struct coverage *c, const struct 
 	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
 		struct coverage_answer a = coverage_at(c, s->id, point);
 
-		if (is_unknown(&a) && add_name(&names, t, s, count++) < 0)
+		if (is_one(&a) && add_name(&names, t, s, count++) < 0)
 			break;
 	}
 	if (count > NAMES_MAX)
 		(void)!buf_printf(&names, NULL, " and %zu more", count - NAMES_MAX);
 	if (count)
-		log_warn(
-			"the recorder did not watch %.*s where this replay begins: the last state seen is served",
-			(int)names.len, names.ptr);
+		log_warn("%s%.*s%s", before, (int)names.len, names.ptr, after);
 	buf_release(&names);
 }
 
-static int check_beginning(struct tape *t, const struct tape_position *from, struct err *err)
+/* Clients are served the last state that was seen, or nothing: it cannot be otherwise, but it is told. */
+static int check_coverage(struct tape *t, const struct tape_position *from, struct err *err)
 {
 	struct coverage_point point;
 	struct coverage *c;
@@ -72,30 +77,36 @@ static int check_beginning(struct tape *t, const struct tape_position *from, str
 
 	if (rc)
 		return rc;
-	point = tape_position_point(from, c);
-	warn_of_gaps(t, c, &point);
+	if (from->place == POSITION_ON_TAPE) {
+		point = tape_position_point(from, c);
+		warn_of(t, c, &point, is_unknown, "the recorder did not watch ",
+			" where this replay begins: the last state seen is served");
+	}
+	point = (struct coverage_point){.time_ns = coverage_span(c).end_ns, .by_time = true};
+	warn_of(t, c, &point, is_unlisted, "",
+		": never listed by the recorder; that clients find none does not mean that there were none");
 	coverage_free(c);
 	return 0;
 }
 
 /* ---- the whole ---- */
 
-static int begin_at(struct tape *t, const char *text, struct replay_bounds *b, struct err *err)
+static int begin_at(struct tape *t, const char *text, struct tape_position *from, struct replay_bounds *b,
+	struct err *err)
 {
-	struct tape_position from;
-	int rc = find(t, "--from", text, &from, b, err);
+	int rc = find(t, "--from", text, from, b, err);
 
 	if (rc)
 		return rc;
-	b->from_seq = from.seq;
-	b->from_ns = from.time_ns;
-	return from.place == POSITION_ON_TAPE ? check_beginning(t, &from, err) : 0;
+	b->from_seq = from->seq;
+	b->from_ns = from->time_ns;
+	return 0;
 }
 
 int replay_bounds_find(struct tape *t, const struct marks *marks, const char *from, const char *until,
 	struct replay_bounds *ret, struct err *err)
 {
-	struct tape_position end;
+	struct tape_position begin = {.place = POSITION_BEFORE}, end;
 	struct replay_bounds b;
 	struct tape_info info;
 	int rc = tape_info(t, &info, err);
@@ -106,7 +117,9 @@ int replay_bounds_find(struct tape *t, const struct marks *marks, const char *fr
 		.until_seq = info.last_seq,
 		.from_ns = marks->start_ns ? marks->start_ns : info.first_time_ns};
 	if (from)
-		rc = begin_at(t, from, &b, err);
+		rc = begin_at(t, from, &begin, &b, err);
+	if (rc == 0)
+		rc = check_coverage(t, &begin, err);
 	if (rc == 0 && until && (rc = find(t, "--until", until, &end, &b, err)) == 0)
 		b.until_seq = end.seq;
 	if (b.from_seq < marks->start_seq)

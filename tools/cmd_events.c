@@ -75,7 +75,7 @@ static int say_what_is_not_known(
 	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
 		r = tape_resource_by_id(t, s->resource);
 		if (r && object_patterns_resource(wanted->patterns, r) == OBJECT_WANTED)
-			certainty_of_untold(&c, s->id);
+			certainty_of_stream(&c, s->id, o->namespace);
 	}
 	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
 		if (!object_patterns_names_resource(wanted->patterns, r))
@@ -159,7 +159,7 @@ const struct command cmd_events = {
 		{
 			[EXIT_LOSS] =
 				"done, but the tape cannot know it: a position lies outside it, or it does not say when a resource "
-				"was watched",
+				"was watched, or one was never listed",
 		},
 	.run = events_run,
 };

@@ -4,7 +4,6 @@
  */
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
-#include "schema/base/visible.h"
 #include "tools/cli/follow.h"
 #include "tools/cli/object_name.h"
 #include "tools/cli/position_help.h"
@@ -12,9 +11,9 @@
 #include "tools/cli/sql_progress.h"
 #include "tools/cli/time_shown.h"
 #include "tools/commands.h"
+#include "tools/log/log_printer.h"
 #include "tools/out/certainty.h"
 #include "tools/out/owner_tree.h"
-#include "tools/out/state_text.h"
 #include "tools/out/table_out.h"
 
 #include <stdlib.h>
@@ -64,151 +63,17 @@ static const char sql_format[] =
 	"AND (g.namespace = '' OR g.namespace = f.namespace) AND f.seq <= g.begin_seq) "
 	"AND g.begin_ns > :told_ns AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns)) ORDER BY seq, type IS NULL";
 
+/* Those that the object may have come on; %s: as above. */
 static const char streams_format[] = "SELECT DISTINCT stream FROM events WHERE %s";
+static const char streams_by_name[] =
+	"SELECT stream FROM streams WHERE resource = :resource AND apigroup = :apigroup "
+	"AND (namespace = '' OR :namespace IN ('', namespace))";
 
 static const char by_uid[] = "uid = :uid";
 static const char by_uids[] = "uid IN (SELECT value FROM json_each(:uids))";
 static const char by_name[] =
 	"apigroup = :apigroup AND version = :version AND resource = :resource AND name = :name";
 static const char by_namespace[] = " AND namespace = :namespace";
-
-enum {
-	SEQ,
-	TIME,
-	TIME_NS,
-	TYPE,
-	ORIGIN,
-	RESOURCE,
-	NAMESPACE,
-	NAME,
-	UID,
-	RV,
-	OP,
-	FIELD,
-	OLD,
-	NEW,
-	MANAGER,
-	REASON,
-	HOW_ENDED,
-	DURATION,
-	USER,
-	USER_AGENT,
-};
-
-struct printer {
-	struct state_text text;
-	bool all_fields, local;
-	bool many; /* gaps may be of several resources */
-	int64_t last_seq, last_time_ns;
-	int64_t told_ns; /* when the last gap began that was printed */
-	size_t row_count;
-};
-
-static const char *shown(const struct printer *p, const struct sql_value *v, char to[TIME_TEXT_BYTES])
-{
-	return time_shown(to, v[TIME_NS].integer, p->local, TIME_DIGITS_ALL);
-}
-
-/* Who asked for it, by the audit log. */
-static void print_request(const struct sql_value *v)
-{
-	struct slice agent = v[USER_AGENT].bytes;
-
-	if (v[USER].type != SQL_TEXT)
-		return;
-	fputs(" by ", stdout);
-	visible_put(stdout, v[USER].bytes);
-	fputs(" (", stdout);
-	visible_put(stdout, slice_cut(&agent, '/'));
-	putchar(')');
-}
-
-static void print_event(struct printer *p, const struct sql_value *v)
-{
-	char since[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
-
-	state_text_begin(&p->text, STATE_HEAD);
-	printf("%s ", shown(p, v, time));
-	printf("%-8.*s", (int)v[TYPE].bytes.len, v[TYPE].bytes.ptr);
-	state_text_end(&p->text);
-	putchar(' ');
-	visible_put(stdout, v[RESOURCE].bytes);
-	putchar(' ');
-	state_text_name(v[NAMESPACE].bytes, v[NAME].bytes);
-	fputs(" rv ", stdout);
-	visible_put(stdout, v[RV].bytes);
-	fputs(" uid ", stdout);
-	visible_put(stdout, v[UID].bytes);
-	if (!slice_is(v[ORIGIN].bytes, "watch"))
-		printf(" (%.*s)", (int)v[ORIGIN].bytes.len, v[ORIGIN].bytes.ptr);
-	if (p->last_time_ns)
-		printf(" +%s", duration_format(since, time_sub(v[TIME_NS].integer, p->last_time_ns)));
-	print_request(v);
-	if (v[OP].type == SQL_NULL)
-		fputs(p->all_fields ? " (nothing changed)"
-				    : " (nothing but managedFields or resourceVersion)",
-			stdout);
-	putchar('\n');
-	p->last_time_ns = v[TIME_NS].integer;
-}
-
-static void print_gap(struct printer *p, const struct sql_value *v)
-{
-	bool open = slice_is(v[HOW_ENDED].bytes, "open"), filled = slice_is(v[HOW_ENDED].bytes, "filled");
-	char length[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
-
-	p->told_ns = v[TIME_NS].integer;
-	state_text_begin(&p->text, STATE_GAP);
-	printf("%s %s", shown(p, v, time), filled ? "SEEN BY ANOTHER RECORDING" : "NOT WATCHED");
-	if (p->many) {
-		putchar(' ');
-		visible_put(stdout, v[RESOURCE].bytes);
-	}
-	if (open)
-		fputs(" from here on", stdout);
-	else if (v[DURATION].type == SQL_INTEGER)
-		printf(" for %s", duration_format(length, v[DURATION].integer));
-	fputs(": ", stdout);
-	visible_put(stdout, v[REASON].bytes);
-	if (!open && !filled) {
-		fputs(", ended by ", stdout);
-		visible_put(stdout, v[HOW_ENDED].bytes);
-	}
-	state_text_end(&p->text);
-	putchar('\n');
-}
-
-/* What a first list shows may be of any age. */
-static void print_beginning(struct printer *p, const struct sql_value *v)
-{
-	char time[TIME_TEXT_BYTES];
-
-	state_text_begin(&p->text, STATE_GAP);
-	printf("%s NOT WATCHED before: this was the first list", shown(p, v, time));
-	state_text_end(&p->text);
-	putchar('\n');
-}
-
-static int on_row(void *context, const struct sql_value *v, size_t count, struct err *err)
-{
-	struct printer *p = context;
-
-	(void)count;
-	p->row_count++;
-	if (v[TYPE].type == SQL_NULL) {
-		print_gap(p, v);
-		return out_stream_check(stdout, err);
-	}
-	if (p->row_count == 1 && slice_is(v[ORIGIN].bytes, "list"))
-		print_beginning(p, v);
-	if (v[SEQ].integer != p->last_seq)
-		print_event(p, v);
-	p->last_seq = v[SEQ].integer;
-	if (v[FIELD].bytes.len)
-		state_text_change(
-			&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes, v[MANAGER].bytes);
-	return out_stream_check(stdout, err);
-}
 
 /* ---- which object, from when to when ---- */
 
@@ -219,9 +84,10 @@ struct log {
 	struct sql_session *session;
 	char *where; /* SQL that picks out its events */
 	struct certainty certainty;
+	bool has_said; /* what is not known of the resource */
 	struct tape_position from, until;
 	struct owner_tree *owned; /* of several objects, or with what they own; else NULL */
-	struct printer printer;
+	struct log_printer printer;
 	struct table_out *out; /* NULL: for people */
 };
 
@@ -248,6 +114,51 @@ static int add_root(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
+/* ---- what is not known ---- */
+
+/* Gaps stand among the events; here is told of streams whose gaps nobody knows. */
+static int on_stream(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct log *l = context;
+
+	(void)count, (void)err;
+	certainty_of_stream(&l->certainty, (uint32_t)v[0].integer, "");
+	return 0;
+}
+
+/* Of those of the resource that is named. */
+static int say_of_resource(struct log *l, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_stream, .context = l};
+
+	l->has_said = true;
+	return sql_session_run(l->session, slice_of(streams_by_name), &sink, err);
+}
+
+static int say_of_events(struct log *l, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_stream, .context = l};
+	char *sql = xasprintf(streams_format, l->where);
+	int rc = sql_session_run(l->session, slice_of(sql), &sink, err);
+
+	free(sql);
+	return rc;
+}
+
+static int say_what_is_not_known(struct log *l, struct err *err)
+{
+	int rc = 0;
+
+	certainty_of_position(&l->certainty, &l->from, l->options->from);
+	certainty_of_position(&l->certainty, &l->until, l->options->until);
+	if (l->owned || l->what.by_uid)
+		rc = say_of_events(l, err);
+	else if (!l->has_said)
+		rc = say_of_resource(l, err);
+	certainty_end(&l->certainty);
+	return rc ? rc : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+}
+
 /* Every object that ever had that name. */
 static int choose_one_of_many(struct log *l, const struct operands *operands, size_t i, struct err *err)
 {
@@ -270,7 +181,9 @@ static int choose_one_of_many(struct log *l, const struct operands *operands, si
 		"WHERE %s",
 		where, where);
 	rc = sql_progress_run(l->session, slice_of(statement), &sink, err);
-	if (!rc && !roots.count)
+	if (!rc && !roots.count && !what.by_uid)
+		rc = say_of_resource(l, err);
+	if (!rc && !roots.count && !l->certainty.is_guess)
 		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what.text);
 	free(l->what.text);
 	l->what.text = what.text;
@@ -388,8 +301,8 @@ static int on_json_row(void *context, const struct sql_value *v, size_t count, s
 	struct log *l = context;
 	struct sql_sink to = table_out_sink(l->out);
 
-	if (v[TYPE].type == SQL_NULL)
-		l->printer.told_ns = v[TIME_NS].integer;
+	if (v[LOG_TYPE].type == SQL_NULL)
+		l->printer.told_ns = v[LOG_TIME_NS].integer;
 	return to.row(to.context, v, count, err);
 }
 
@@ -403,7 +316,7 @@ static int on_json_end(void *context, struct err *err)
 
 static int print(struct log *l, struct err *err)
 {
-	struct sql_sink sink = {.row = on_row, .context = &l->printer};
+	struct sql_sink sink = {.row = log_printer_row, .context = &l->printer};
 	char *sql = xasprintf(sql_format, l->where, l->where, l->where);
 	int rc;
 
@@ -483,13 +396,15 @@ static int say_nothing(struct log *l, struct err *err)
 			l->what.text, beginning.text);
 		return 0;
 	}
-	if (!is_outside(l))
+	if (!l->owned && !l->what.by_uid)
+		rc = say_of_resource(l, err);
+	if (!rc && !is_outside(l) && !l->certainty.is_guess)
 		return err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
 			strcmp(l->options->from, "start") == 0 && l->until.is_end
 				? ""
 				: " between these positions");
 	fputs("kubetape log: no event to show\n", stderr);
-	return 0;
+	return rc;
 }
 
 static int print_all(struct log *l, struct err *err)
@@ -497,7 +412,7 @@ static int print_all(struct log *l, struct err *err)
 	const struct log_options *o = l->options;
 	int rc;
 
-	l->printer = (struct printer){.text = {state_text_wants_color(o->color), o->full, false},
+	l->printer = (struct log_printer){.text = {state_text_wants_color(o->color), o->full, false},
 		.all_fields = o->all_fields,
 		.local = o->local,
 		.many = l->owned,
@@ -512,33 +427,6 @@ static int print_all(struct log *l, struct err *err)
 	return rc || !o->follow ? rc : follow_recording(l->tape, "log", print_more, l, err);
 }
 
-/* Gaps stand among the events; here is told of streams whose gaps nobody knows. */
-static int on_stream(void *context, const struct sql_value *v, size_t count, struct err *err)
-{
-	struct log *l = context;
-
-	(void)count, (void)err;
-	certainty_of_untold(&l->certainty, (uint32_t)v[0].integer);
-	return 0;
-}
-
-static int say_what_is_not_known(struct log *l, struct err *err)
-{
-	struct sql_sink sink = {.row = on_stream, .context = l};
-	char *sql = xasprintf(streams_format, l->where);
-	int rc = certainty_open(&l->certainty, "log", l->tape, err);
-
-	l->certainty.local = l->options->local;
-	if (!rc) {
-		certainty_of_position(&l->certainty, &l->from, l->options->from);
-		certainty_of_position(&l->certainty, &l->until, l->options->until);
-		rc = sql_session_run(l->session, slice_of(sql), &sink, err);
-	}
-	certainty_close(&l->certainty);
-	free(sql);
-	return rc ? rc : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
-}
-
 static int log_show(void *values, const struct operands *operands, struct err *err)
 {
 	struct log l = {.options = values};
@@ -547,6 +435,9 @@ static int log_show(void *values, const struct operands *operands, struct err *e
 	if (!rc)
 		rc = sql_session_open(operands->items[0], &l.session, err);
 	if (!rc)
+		rc = certainty_open(&l.certainty, "log", l.tape, err);
+	l.certainty.local = l.options->local;
+	if (!rc)
 		rc = find_bounds(&l, err);
 	if (!rc)
 		rc = log_choose(&l, operands, err);
@@ -554,6 +445,7 @@ static int log_show(void *values, const struct operands *operands, struct err *e
 		rc = print_all(&l, err);
 	if (!rc)
 		rc = say_what_is_not_known(&l, err);
+	certainty_close(&l.certainty);
 	table_out_free(l.out);
 	owner_tree_free(l.owned);
 	free(l.where);
@@ -589,7 +481,7 @@ const struct command cmd_log = {
 		{
 			[EXIT_LOSS] =
 				"done, but the tape cannot know it: a position lies outside it, or it does not say when the resource "
-				"was watched",
+				"was watched, or it was never listed",
 		},
 	.run = log_run,
 };

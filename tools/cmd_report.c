@@ -143,15 +143,12 @@ static int check_namespace(struct reporting *r, struct err *err)
 	return *r->values->namespace ? namespace_check(r->tape, r->values->namespace, err) : 0;
 }
 
-static void say_of_untold(struct reporting *r, struct certainty *certainty)
+static void say_of_streams(struct reporting *r, struct certainty *certainty)
 {
-	const char *namespace = r->values->namespace;
 	const struct tape_stream *s;
 
-	for (size_t i = 0; (s = tape_stream_at(r->tape, i)); i++) {
-		if (!*namespace || !*s->namespace || strcmp(s->namespace, namespace) == 0)
-			certainty_of_untold(certainty, s->id);
-	}
+	for (size_t i = 0; (s = tape_stream_at(r->tape, i)); i++)
+		certainty_of_stream(certainty, s->id, r->values->namespace);
 }
 
 /* A position outside the tape is a guess, and so is what nobody knows to have been watched. */
@@ -163,7 +160,7 @@ static int say_what_was_guessed(struct reporting *r, struct err *err)
 	if (!rc) {
 		certainty_of_position(&certainty, &r->from, r->values->from);
 		certainty_of_position(&certainty, &r->until, r->values->until);
-		say_of_untold(r, &certainty);
+		say_of_streams(r, &certainty);
 	}
 	certainty_end(&certainty);
 	certainty_close(&certainty);
@@ -219,6 +216,6 @@ const struct command cmd_report = {
 	.options = rows,
 	.exits = {[EXIT_LOSS] =
 			  "a position lies outside the tape, or the namespace was not recorded (nothing is printed if that "
-			  "leaves nothing to report); or the tape does not say when a resource was watched"},
+			  "leaves nothing to report); or the tape does not say when a resource was watched, or one was never listed"},
 	.run = report_run,
 };

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define FIRST_DELAY_S 1
@@ -124,21 +125,34 @@ static void drop_push(struct pusher *p)
 	p->push = NULL;
 }
 
-/* By what the last push found, while the store does not say what it has. */
-static void note_waiting(struct pusher *p)
+static enum push_note_kind note_kind(const struct pusher *p)
 {
-	struct push_note note = {.through = 0};
-	struct push_lag lag;
+	return clickhouse_is_url(p->options.url) ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE;
+}
 
-	(void)push_note_read(p->options.tape_path,
-		clickhouse_is_url(p->options.url) ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE, &note);
-	lag = push_note_lag(p->options.tape_path, &note);
-	free(note.url);
-	pthread_mutex_lock(&p->lock);
-	p->figures.push.waiting_segments = lag.segments;
-	p->figures.push.waiting_bytes = lag.bytes;
-	p->figures.push.oldest_waiting_ns = lag.since_ns;
-	pthread_mutex_unlock(&p->lock);
+/* What an earlier push to that place has noted. */
+static bool read_note(const struct pusher *p, struct push_note *ret)
+{
+	if (!push_note_read(p->options.tape_path, note_kind(p), ret))
+		return false;
+	if (strncmp(ret->url, p->options.url, strlen(p->options.url)) == 0)
+		return true;
+	free(ret->url);
+	return false;
+}
+
+/* From now on `info` says what the store lacks, also if it never answers. */
+static void begin_note(const struct pusher *p)
+{
+	const struct push_note begun = {.kind = note_kind(p),
+		.url = (char *)p->options.url,
+		.pushed_ns = clock_wall_ns(&clock_system)};
+	struct push_note note;
+
+	if (read_note(p, &note))
+		free(note.url);
+	else
+		push_note_write(p->options.tape_path, &begun);
 }
 
 static int push_once(struct pusher *p)
@@ -152,8 +166,6 @@ static int push_once(struct pusher *p)
 	}
 	if (p->push)
 		note_figures(p);
-	if (rc && !(p->push && push_figures(p->push).waiting_segments))
-		note_waiting(p);
 	note_away(p, rc != 0);
 	if (rc != ERR_STOPPED || !p->err.code) /* else the store's own words tell more */
 		note_trouble(p, rc ? &err : NULL);
@@ -195,6 +207,7 @@ static void *pusher_run(void *context)
 	struct pusher *p = context;
 	int64_t delay_s = 0;
 
+	begin_note(p);
 	for (bool last = false; !last;) {
 		pusher_rest(p, delay_s);
 		last = is_ending(p);
@@ -258,13 +271,24 @@ bool pusher_has(const struct pusher *p, uint32_t number)
 	return number <= atomic_load(&p->through);
 }
 
+/* What waits is counted here: the thread may be waiting for the store, which has not said what it has. */
 struct pusher_figures pusher_figures(struct pusher *p)
 {
+	struct push_note note = {.through = 0};
 	struct pusher_figures f;
+	struct push_lag lag;
 
 	pthread_mutex_lock(&p->lock);
 	f = p->figures;
 	pthread_mutex_unlock(&p->lock);
+	if (read_note(p, &note))
+		free(note.url);
+	if (note.through < f.push.through)
+		note.through = f.push.through;
+	lag = push_note_lag(p->options.tape_path, &note);
+	f.push.waiting_segments = lag.segments;
+	f.push.waiting_bytes = lag.bytes;
+	f.push.oldest_waiting_ns = lag.since_ns;
 	return f;
 }
 

@@ -224,15 +224,22 @@ static int turn_page(struct s3_listing *l, struct slice page, struct err *err)
 	return rc;
 }
 
+static bool has_text(struct slice page, const char *text)
+{
+	return page.len && memmem(page.ptr, page.len, text, strlen(text));
+}
+
 static int check_list(const struct s3_request *r, const struct web_answer *answer, struct err *err)
 {
-	static const char root[] = "<ListBucketResult";
+	struct slice page = buf_slice(&answer->body);
 
 	(void)r;
-	if (answer->body.len && memmem(answer->body.ptr, answer->body.len, root, sizeof(root) - 1))
-		return 0;
-	return err_set(err, ERR_PROTOCOL,
-		"what answers in place of the store gives no list of objects; is its address right?");
+	if (!has_text(page, "<ListBucketResult"))
+		return err_set(err, ERR_PROTOCOL,
+			"what answers in place of the store gives no list of objects; is its address right?");
+	if (!has_text(page, "</ListBucketResult>"))
+		return err_set(err, ERR_PROTOCOL, "the store's list of objects breaks off");
+	return 0;
 }
 
 static int list_page(struct s3 *s, struct s3_listing *l, struct err *err)

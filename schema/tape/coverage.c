@@ -98,7 +98,7 @@ struct coverage_answer coverage_at(
 			g->id ? COVERAGE_GAP : COVERAGE_LEFT, g->begin_ns, g->end_ns, g->id, g->reason};
 	if (!s || (c->has_import && !s->has_watch && !is_snapshot(s)))
 		return (struct coverage_answer){COVERAGE_UNTOLD, INT64_MIN, NEVER, 0, ""};
-	if (c->has_lists && !s->has_mark)
+	if ((c->has_lists || s->asks_first) && !s->has_mark)
 		return unlisted_until(NEVER);
 	if (s->has_list && is_before_list(s, point))
 		return unlisted_until(s->listed_ns);

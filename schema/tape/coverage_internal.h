@@ -23,6 +23,7 @@ struct coverage_gap {
 struct coverage_stream {
 	uint32_t resource;
 	bool has_mark, has_list, has_watch, has_open_gap;
+	bool asks_first;     /* it was to begin with a list, which may have been cut off */
 	uint64_t listed_seq; /* when the first list was complete */
 	int64_t listed_ns, last_mark_ns;
 	uint64_t last_watch; /* its connection */

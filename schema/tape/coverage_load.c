@@ -57,6 +57,11 @@ static bool is_watch(const struct tape_connection *w)
 	return w->purpose && (strcmp(w->purpose, "watch") == 0 || strcmp(w->purpose, "watchlist") == 0);
 }
 
+static bool is_list(const struct tape_connection *w)
+{
+	return w->purpose && (strcmp(w->purpose, "list") == 0 || strcmp(w->purpose, "watchlist") == 0);
+}
+
 static bool is_recorders_doing(const char *reason)
 {
 	return strcmp(reason, "client_stop") == 0 || strcmp(reason, "recorder_died") == 0;
@@ -111,6 +116,7 @@ static int take_connection(void *context, const struct tape_connection *w)
 	steady_begin_ns = steady_time_of(c->steady, w->begin_ns, c->last_begin_ns);
 	if (steady_begin_ns > c->last_begin_ns)
 		c->last_begin_ns = steady_begin_ns;
+	s->asks_first |= is_list(w) && !s->has_watch;
 	if (is_watch(w))
 		take_watch(c, s, w, steady_begin_ns);
 	return 0;

@@ -10,6 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define SMALL_EXTENT_BYTES (4u << 20)
+
 struct sealed_file {
 	uint64_t bytes;
 	int64_t sealed_ns;
@@ -120,10 +122,11 @@ static int remove_groups(const char *tape_path, const struct retention *limits, 
 	return rc;
 }
 
-/* What comes next may take more than a segment is meant to, as an extent is packed as a whole; and its log as much again. */
+/* What comes next may take more than a segment is meant to, as an extent is packed as a whole; its log as much again; and so does
+ * its sealed copy. */
 static uint64_t room_for_next(const struct retention *limits, const struct segment_file *newest)
 {
-	uint64_t half = limits->max_bytes / 2, next = 2 * look_at(newest->path).bytes;
+	uint64_t half = limits->max_bytes / 2, next = 3 * look_at(newest->path).bytes;
 
 	return next < half ? next : half;
 }
@@ -144,4 +147,13 @@ int retention_apply(const char *tape_path, const struct retention *limits, int64
 	rc = remove_groups(tape_path, &own, now_ns, list, count, ret, err);
 	segment_list_free(list, count);
 	return rc;
+}
+
+uint64_t retention_extent_bytes(uint64_t max_bytes, uint64_t usual)
+{
+	uint64_t eighth = max_bytes / 8;
+
+	if (!max_bytes || eighth >= usual)
+		return usual;
+	return eighth > SMALL_EXTENT_BYTES ? eighth : SMALL_EXTENT_BYTES;
 }

@@ -36,4 +36,8 @@ static inline bool retention_is_set(const struct retention *r)
 int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
 	struct retention_removed *ret, struct err *err) MUST_CHECK;
 
+/* What an extent may hold where the tape is kept within max_bytes (0: any size): where nothing compresses, it is in the log, in
+ * its segment and in that one's sealed copy at a time. `usual` is the most. */
+uint64_t retention_extent_bytes(uint64_t max_bytes, uint64_t usual);
+
 #endif

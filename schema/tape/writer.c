@@ -60,7 +60,8 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 	if (options)
 		w->options = *options;
 	if (!w->options.extent_bytes)
-		w->options.extent_bytes = TAPE_EXTENT_BYTES;
+		w->options.extent_bytes =
+			retention_extent_bytes(w->options.retention.max_bytes, TAPE_EXTENT_BYTES);
 	if (w->options.extent_bytes > LIMIT_HOT_BYTES / 2)
 		w->options.extent_bytes = LIMIT_HOT_BYTES / 2;
 	if (!w->options.segment_bytes)

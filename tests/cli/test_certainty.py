@@ -136,6 +136,21 @@ class Watches(CertaintyTest):
         self.assertEqual((done.returncode, done.stdout), (3, "1 stream was never listed: what there was is not known\nno gaps are known\n"))
         self.assertEqual(json.loads(self.run_tape("gaps", self.tape, "--json").stdout)["unlisted_streams"], 1)
 
+    def test_events_log_and_report_do_not_show_what_was_never_listed_as_none(self):
+        self.tape = self.tape.replace("x.tape", "forbidden.tape")
+        self.make_tape(self.tape, [event(0, "ADDED", pod("web-0", "u1", 10), origin="list"), listed(0), listed(0, NODES),
+                                   event(1, "ADDED", pod("web-1", "u2", 11)), watch(0, 5),
+                                   watch(0, 5, "forbidden", stream=DEPLOYMENTS)])
+        never = "deployments.apps were never listed: what there was is not known"
+        self.says(["events", self.tape, "deploy"], 3, "no event to show", never, stdout="")
+        self.says(["events", self.tape, "pods", "-o", "json"], 0)
+        self.says(["events", self.tape], 3, never)
+        self.says(["log", self.tape, "deploy/web"], 3, never, "no event to show", stdout="")
+        self.says(["log", self.tape, "deploy/web", "pods/web-1"], 3, never)
+        self.assert_fails(self.run_tape("log", self.tape, "nodes/n1"), 1, "no event of 'nodes/n1'")
+        self.assert_fails(self.run_tape("why", self.tape, "deploy/web"), 1, "its resource was never listed, and what there was is not known")
+        self.assertIn("never listed: what there was is not known", self.says(["report", self.tape], 3, never))
+
     def test_get_says_why_a_resource_is_not_known(self):
         get = ["get", self.tape, "-o", "name"]
         self.says([*get, "pods", "--at", "+1s"], 3, "pods were listed first at 2023-11-14T22:13:22.000000000Z: what there was before is not known")

@@ -380,6 +380,11 @@ class Loss(PushTest):
                                f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>")
             self.refused("the store says that its list goes on, and names no place where, or the same again")
 
+    def test_a_list_that_breaks_off_is_told(self):
+        self.push()
+        self.store.page = "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>prod/clus"
+        self.refused("the store's list of objects breaks off")
+
     def test_a_page_for_people_is_no_list(self):
         self.push()
         self.store.page = "<html><body>Welcome</body></html>"

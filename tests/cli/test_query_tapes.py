@@ -30,6 +30,12 @@ class Tapes(TapeTest):
         for table in ("objects", "changes", "gaps", "missed", "connections", "streams", "segments", "coverage", "audit"):
             self.ask(f"SELECT cluster, count(*) AS n FROM {table} GROUP BY 1")
 
+    def test_the_cluster_is_that_of_the_place_below_what_was_pushed_to(self):
+        place = os.path.join(self.folder, "cluster=old", "tape=x", "cluster=new")
+        os.makedirs(place)
+        os.rename(os.path.join(self.folder, "eu.tape"), os.path.join(place, "tape=y"))
+        self.assertEqual(self.ask("SELECT DISTINCT cluster FROM events", os.path.join(place, "tape=y")), [{"cluster": "new"}])
+
     def test_answers_are_those_of_each_tape_alone(self):
         together = self.ask("SELECT * FROM events WHERE cluster = 'us' AND name = 'web' ORDER BY seq")
         alone = json.loads(self.run_tape("query", os.path.join(self.folder, "us.tape"), "SELECT * FROM events WHERE name = 'web' ORDER BY seq",

@@ -152,6 +152,9 @@ class RecordTest(unittest.TestCase):
     def record(self, *arguments, **options):
         if "server" not in options:
             options["server"] = self.serve()
-        recording = Recording(self.tape, *(arguments or ["pods"]), **options)
+        arguments = arguments or ["pods"]
+        if "--flush-interval" not in arguments:  # tapes are asked while they are written
+            arguments = [*arguments, "--flush-interval", "50ms"]
+        recording = Recording(self.tape, *arguments, **options)
         self.recordings.append(recording)
         return recording

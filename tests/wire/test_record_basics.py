@@ -315,6 +315,18 @@ class BadInput(RecordTest):
         self.assertEqual(recording.stop(), 0)
         self.assertIn("; of 1 streams nothing is known, their first list never came", recording.lines[-1])
 
+    def test_a_first_list_that_broke_off_is_not_shown_as_all(self):
+        for i in range(600):
+            self.pods.put(f"pod-{i}")
+        self.pods.on_list(self.pods.list, lambda x: x.hang())
+        recording = self.record("pods")
+        recording.wait_events(500)
+        self.assertEqual(recording.stop(), 0)
+        self.assertIn("; of 1 streams nothing is known, their first list never came", recording.lines[-1])
+        done = subprocess.run([KUBETAPE, "get", self.tape, "pods", "-o", "name"], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        self.assertEqual((done.returncode, done.stderr), (3, "kubetape get: pods were never listed: what there was is not known\n"))
+        self.assertEqual(query(self.tape, "SELECT DISTINCT certainty FROM coverage"), [{"certainty": "unlisted"}])
+
     def test_forbidden_secrets_leave_no_key(self):
         secrets = self.api.add("secrets", "Secret")
         secrets.broken = lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")

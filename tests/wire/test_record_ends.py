@@ -148,6 +148,11 @@ class Attempts(RecordTest):
         first, second = self.pods.watches()[:2]
         self.assertGreaterEqual(second.time - first.time, 1.0)
 
+    def test_watches_that_end_as_soon_as_they_stand_are_not_asked_for_in_a_tight_loop(self):
+        short = lambda x: (x.start(), x.frame("BOOKMARK", self.pods.bookmark_object(self.api.next_rv())), x.end())
+        rows = self.attempt(*[short] * 6)
+        self.assertEqual([r["next_delay_ns"] > 0 for r in rows[:6]], [False] * 3 + [True] * 3)
+
     def test_nobody_sleeps_for_days_because_a_server_says_so(self):
         """However it says so: five minutes are the most."""
         for number, answer in enumerate((lambda x: x.status(429, "TooManyRequests", retry_after=950_000),

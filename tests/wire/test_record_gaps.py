@@ -84,8 +84,7 @@ class Relists(RecordTest):
         self.pods.on_watch(lambda x: x.status(410, "Expired", "too old"))
         self.pods.disturb(lambda x: x.end())
         wait_for(lambda: len(self.pods.lists()) == 2, "the relist")
-        self.pods.watching()
-        self.assertIn("http_410", recording.ends())
+        wait_for(lambda: "http_410" in recording.ends(), "the end reason on the tape")
 
 
 class Groups(RecordTest):

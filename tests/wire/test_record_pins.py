@@ -110,6 +110,29 @@ class Pins(RecordTest):
         self.assertEqual(recording.stop(), 0)
         self.assertEqual(query(self.pins()[0], "SELECT name FROM events ORDER BY seq LIMIT 1"), [{"name": "bad"}])
 
+    def test_a_pin_that_a_killed_recorder_was_to_make_is_made_by_the_next_one(self):
+        recording = self.record_pins("--pin-after", "1h", "--max-age", "1ms")
+        self.crash("bad")
+        recording.wait_events(1, "name = 'bad'")
+        recording.kill()
+        again = self.record_pins("--pin-after", "0s", "--max-age", "1ms")
+        pin = wait_for(self.pins, "the pin")[0]
+        wait_for(lambda: f"pinned '{pin}'" in again.stderr, "the line that says so")
+        self.assertEqual(query(pin, "SELECT name FROM events"), [{"name": "bad"}])
+        self.assertEqual(again.stop(), 0)
+        self.assertFalse(os.path.exists(self.tape + ".pin-pending"))
+
+    def test_a_hook_that_does_not_end_is_ended_with_the_recorder(self):
+        told, never = (os.path.join(self.folder, name) for name in ("told", "never"))
+        os.mkfifo(never)
+        recording = self.record_pins("--pin-after", "0s", "--pin-hook", f"trap '' TERM; echo $$ >{told}.part; mv {told}.part {told}; read x <>{never}")
+        self.crash("bad")
+        wait_for(lambda: os.path.exists(told), "the hook")
+        self.assertEqual(recording.stop(), 0)
+        with open(told, encoding="utf-8") as file:
+            group = int(file.read())
+        self.assertRaises(ProcessLookupError, os.killpg, group, 0)
+
     def test_a_hook_that_fails_is_told_and_the_recording_goes_on(self):
         recording = self.record_pins("--pin-after", "0s", "--pin-hook", "exit 7")
         self.crash("bad")

@@ -171,6 +171,8 @@ class Push(RecordTest):
         wait_for(lambda: metric("kubetape_push_failing") == 1, "the failure in the metrics")
         wait_for(lambda: metric("kubetape_push_waiting_segments") == 1, "what waits, though no store has said what it has")
         self.assertGreater(metric("kubetape_push_lag_seconds"), 0)
+        info = subprocess.run([KUBETAPE, "info", self.tape], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertRegex(info, r"pushed       to s3://tapes/prod, which lacks 1 sealed segments \(")
         self.store.faults.clear()
         wait_for(lambda: metric("kubetape_push_failing") == 0 and metric("kubetape_push_waiting_segments") == 0, "the push")
         self.assertGreaterEqual(metric("kubetape_pushed_segments_total"), 1)

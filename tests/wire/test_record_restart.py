@@ -119,6 +119,16 @@ class Restarts(RecordTest):
         self.pods.put("large", data={"text": "x" * 200_000})
         self.assertEqual(recording.wait_events(1), ["ADDED large 1001"])
 
+    def test_what_is_on_the_tape_is_known_though_no_watch_came_since(self):
+        self.pods.put("a")
+        self.record().ready(1).stop()
+        self.pods.watch_handlers = [lambda x: x.hang()]
+        second = self.again()
+        wait_for(lambda: not self.pods.watch_handlers, "the watch")
+        self.assertEqual(second.stop(), 0)
+        self.assertNotIn("nothing is known", second.lines[-1])
+        self.assertIn("; 1 streams could not be watched at the end", second.lines[-1])
+
     def test_many_kills_under_load_lose_nothing_and_repeat_nothing(self):
         stop = threading.Event()
 

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from fake_apiserver import Cut, Exchange
-from recording import RecordTest, plain_rows, preload
+from recording import RecordTest, plain_rows, preload, query
 from test_record_access import Access, kubeconfig
 from waiting import PATIENCE_S, wait_for
 
@@ -70,6 +70,18 @@ class OtherClocks(ClockTest):
         leads = [wall - mono for mono, wall in pairs]
         self.assertLess(min(leads), leads[0] - 3000 * S)
         self.assertGreater(max(leads), leads[0] + 3000 * S)
+
+    def test_a_moment_after_the_clock_was_set_back_is_pinned(self):
+        recording = self.start("--pin-when", "name = 'bad'", "--pin-after", "0s")
+        self.pods.put("before")
+        recording.wait_events(1)
+        self.step_wall_clock(-18000)
+        self.pods.put("bad")
+        wait_for(lambda: "pinned '" in recording.stderr, "the pin")
+        self.assertEqual(recording.stop(), 0)
+        folder = self.tape + ".pins"
+        pin = os.path.join(folder, os.listdir(folder)[0])
+        self.assertEqual([row["name"] for row in query(pin, "SELECT name FROM events ORDER BY seq")][-1], "bad")
 
     def test_a_watch_with_bookmarks_that_is_silent_for_150_s_is_given_up_and_goes_on(self):
         self.pods.put("a")

@@ -28,6 +28,9 @@ void tape_limits_doubt(const struct tape_limits *l, const char *tape_path)
 {
 	char wanted[BYTES_TEXT_BYTES], whole[BYTES_TEXT_BYTES];
 	int64_t disk = disk_bytes(tape_path);
+	int64_t extent = l->extent_size
+				 ? l->extent_size
+				 : (int64_t)retention_extent_bytes((uint64_t)l->max_size, TAPE_EXTENT_BYTES);
 
 	if (l->keep_free > disk)
 		log_warn(
@@ -37,9 +40,9 @@ void tape_limits_doubt(const struct tape_limits *l, const char *tape_path)
 		log_warn(
 			"'--max-size' of %s may be exceeded: what is not sealed yet can take up to %s when much happens",
 			bytes_format(wanted, (uint64_t)l->max_size), bytes_format(whole, HELD_BYTES));
-	else if (l->max_size && l->max_size < HELD_COPIES * l->extent_size)
+	else if (l->max_size && l->max_size < HELD_COPIES * extent)
 		log_warn(
 			"'--max-size' of %s may be exceeded for moments by up to %s, if much comes that does not compress (--extent-size)",
 			bytes_format(wanted, (uint64_t)l->max_size),
-			bytes_format(whole, (uint64_t)(HELD_COPIES * l->extent_size)));
+			bytes_format(whole, (uint64_t)(HELD_COPIES * extent)));
 }

@@ -53,17 +53,17 @@ static struct slice base_name(const char *path)
 	return s;
 }
 
+/* The last part of the path that names one: those before it are of the place that was pushed to. */
 static char *cluster_of(const char *given, const char *path)
 {
-	const char *part = strstr(path, "cluster=");
+	static const char word[] = "cluster=";
+	const char *part = NULL;
 
 	if (given)
 		return xstrdup(given);
-	if (part && (part == path || part[-1] == '/')) {
-		part += strlen("cluster=");
-		return slice_dup((struct slice){part, strcspn(part, "/")});
-	}
-	return slice_dup(base_name(path));
+	for (const char *at = path; (at = strstr(at, word)); at++)
+		part = at == path || at[-1] == '/' ? at + strlen(word) : part;
+	return part ? slice_dup((struct slice){part, strcspn(part, "/")}) : slice_dup(base_name(path));
 }
 
 static struct sql_tape *add_named(struct tape_set *set, const char *path, const char *name, const char *given)

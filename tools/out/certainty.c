@@ -294,13 +294,20 @@ void certainty_of_resource(struct certainty *c, const struct tape_resource *r, c
 	}
 }
 
-void certainty_of_untold(struct certainty *c, uint32_t stream)
+static bool is_unknown_throughout(const struct coverage_answer *a)
+{
+	return a->state == COVERAGE_UNTOLD || (a->state == COVERAGE_UNLISTED && a->until_ns == INT64_MAX);
+}
+
+void certainty_of_stream(struct certainty *c, uint32_t stream, const char *namespace)
 {
 	const struct coverage_point end = {.time_ns = coverage_span(c->coverage).end_ns, .by_time = true};
 	const struct tape_stream *s = tape_stream_by_id(c->tape, stream);
 	const struct tape_resource *r = s ? tape_resource_by_id(c->tape, s->resource) : NULL;
 	struct coverage_answer a = coverage_at(c->coverage, stream, &end);
 
-	if (r && a.state == COVERAGE_UNTOLD)
-		say_of_stream(c, r, s, &a);
+	if (!r || !is_unknown_throughout(&a) ||
+		(*namespace && (!r->namespaced || !covers_namespace(s, namespace))))
+		return;
+	say_of_stream(c, r, s, &a);
 }

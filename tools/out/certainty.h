@@ -36,8 +36,9 @@ void certainty_of_parts(struct certainty *c, const struct tape_resource *r, cons
 /* Whether anything of the namespace ("" any) was recorded; if it warns, the answer is a guess. */
 void certainty_of_namespace(struct certainty *c, const char *namespace);
 
-/* Warns if the tape does not say when the stream was watched. */
-void certainty_of_untold(struct certainty *c, uint32_t stream);
+/* Warns if the tape does not say when the stream was watched, or if it was never listed, and it may have
+ * objects of the namespace ("" any). */
+void certainty_of_stream(struct certainty *c, uint32_t stream, const char *namespace);
 
 /* Warns about further warnings that were left out. Call it once, after the others. */
 void certainty_end(struct certainty *c);

@@ -150,7 +150,8 @@ const struct report_section report_sections[] = {
 		"CASE " HIDDEN " WHEN 0 THEN '' WHEN 1 THEN '; hid 1 change' ELSE '; hid ' || (" HIDDEN ") || ' changes' END, NULL FROM gaps AS g WHERE g.how_ended IS NOT 'filled' AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
 		"AND (:namespace = '' OR g.namespace IN ('', :namespace)) "
 		"UNION ALL SELECT NULL, NULL, u.resource || CASE WHEN u.namespace = '' THEN '' ELSE ' in ' || u.namespace END, "
-		"'not known: imported, which does not tell when they were watched', NULL FROM coverage AS u WHERE u.certainty = 'untold' "
+		"CASE u.certainty WHEN 'untold' THEN 'not known: imported, which does not tell when they were watched' ELSE 'never listed: what there was is not known' END, "
+		"NULL FROM coverage AS u WHERE u.certainty IN ('untold', 'unlisted') "
 		"AND (:namespace = '' OR u.namespace IN ('', :namespace)) ORDER BY 2" MOST, REPORT_OF_STATES},
 	{0},
 };

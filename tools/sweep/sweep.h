@@ -8,7 +8,7 @@
  *     sweep_tries.c       with faults: which are tried, and the result of each
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
- *     sweep_rows.c        the tape's events, for both
+ *     sweep_rows.c        the tape's events, for both; sweep_order.c: which places come first
  *     sweep_patterns.c    where else a program goes blind: at its own writes, in what it lists
  *     sweep_fault.c       the fault file of such a place
  *     sweep_run.c         one replay: its files
@@ -17,7 +17,7 @@
  *     sweep_compare.c     how two of them differ
  *     sweep_content.c     ... in what is left of an object, field by field
  *     sweep_made_up.c     names that differ in every run
- *     sweep_unseen.c      what a program could not see
+ *     sweep_unseen.c      what a program could not see; sweep_numbered.c: nor number
  *     sweep_absent.c      what it deleted because an older view lacked it, and made again
  *     sweep_exchange.c    what it gave out in another order
  *     sweep_causes.c      findings of one cause

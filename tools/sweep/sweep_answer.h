@@ -46,7 +46,7 @@ struct sweep_answer {
 	int64_t probe_code;          /* that code alone */
 	char *alarms;                /* lines of sweep_oracle_read; NULL: not asked for */
 	struct sweep_health health;  /* not asked for either, then */
-	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's */
+	struct text_list unseen;     /* of sweep_unseen.h: keys of the ground's, and of sweep_numbered.h */
 	struct text_list made_again; /* of sweep_absent.h: keys of counts */
 	struct text_list exchanged;  /* of sweep_exchange.h: keys of effects */
 	struct sweep_recorded recorded; /* asked for without a fault only */

@@ -137,7 +137,7 @@ struct comparing {
 /* Either may be NULL. */
 static void compare_pair(struct comparing *c, const struct sweep_effect *a, const struct sweep_effect *b)
 {
-	bool excused = (a && text_list_has(&c->with->unseen, a->key)) ||
+	bool excused = text_list_has(&c->with->unseen, a ? a->key : b->key) ||
 		       (a && b && text_list_has(&c->with->exchanged, b->key));
 	struct content_difference d = {0};
 	bool differs = !excused && (!a || !b || sweep_content_differs(c->m, a, b, &d));

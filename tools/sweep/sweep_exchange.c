@@ -237,6 +237,16 @@ static bool is_field_known(const struct gifts *all, size_t at)
 	return i < at;
 }
 
+/* Of an item of a list that has the value in its name, the list. NULL: it lies in an item that has another name; else the caller frees. */
+static char *path_of(const char *field)
+{
+	size_t len = strlen(field);
+
+	if (len && field[len - 1] == '[')
+		len--;
+	return len && strcspn(field, "[]'\"") >= len ? slice_dup((struct slice){field, len}) : NULL;
+}
+
 static int look_at_shared(struct sql_session *run, const struct gifts *all, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_flag, .context = ret};
@@ -244,10 +254,11 @@ static int look_at_shared(struct sql_session *run, const struct gifts *all, bool
 
 	for (size_t i = 0; i < all->count && rc == 0 && !*ret; i++) {
 		const struct given *g = &all->items[i];
-		bool is_path = *g->field && !strpbrk(g->field, "[]'\""); /* not an item by its name */
+		char *path = path_of(g->field);
 
-		if (is_path && !is_field_known(all, i))
-			rc = sql_session_run_format(run, &sink, err, shared_sql, g->field, g->of->resource);
+		if (path && !is_field_known(all, i))
+			rc = sql_session_run_format(run, &sink, err, shared_sql, path, g->of->resource);
+		free(path);
 	}
 	return rc;
 }

@@ -542,6 +542,8 @@ static int look_for_steadier(struct sweep *s, struct err *err)
 {
 	bool laid_over = s->all_laid_over, is_there = s->paced.number && s->paced.laid_over == laid_over;
 
+	if (s->alone && s->jobs > 1)
+		return !s->stopped && !s->unsteady;
 	if (s->stopped || s->unsteady || !may_be_slower(s) || !is_there ||
 		!sweep_ground_of(s, laid_over)->measure.unsteady.count)
 		return 0;
@@ -552,7 +554,7 @@ void sweep_forget_answers(struct sweep *s)
 {
 	forget_answer(s, false);
 	forget_answer(s, true);
-	s->all_laid_over = s->quick = false;
+	s->all_laid_over = s->quick = s->alone = false;
 }
 
 int sweep_find_answers(struct sweep *s, struct err *err)

@@ -36,10 +36,18 @@ static const char served_sql[] =
 	"  (SELECT 1 FROM faults AS e WHERE e.step = 'ends' AND e.rule = b.rule AND e.episode = b.episode"
 	"   AND e.time_ns <= p.time_ns)) ORDER BY probe";
 
-/* What is refused is tried again by everybody. */
+/* What is refused is tried again by everybody. Who waits before opening again what the fault ended does not know what it is to
+ * do meanwhile, and may do it again and again. */
 static const char listed_sql[] =
-	"SELECT path FROM requests WHERE verb = 'list' AND status = 200 AND path NOT LIKE '%continue=%'"
-	" AND time_ns > (SELECT coalesce(max(time_ns), 0) FROM faults WHERE step = 'ends')";
+	"WITH over AS (SELECT coalesce(max(time_ns), 0) AS at FROM faults WHERE step = 'ends'),"
+	" struck AS (SELECT DISTINCT r.apigroup, r.resource, r.namespace FROM requests AS r JOIN faults AS f USING (request)"
+	"  WHERE f.step = 'watch'),"
+	" back AS (SELECT min(r.time_ns) AS at FROM requests AS r, over, struck AS s WHERE " RUN_IS_WATCH
+	"  AND r.time_ns > over.at AND r.apigroup = s.apigroup AND r.resource = s.resource AND r.namespace IS s.namespace"
+	"  AND NOT EXISTS (SELECT 1 FROM faults AS f WHERE f.request = r.request AND f.step = 'request')"
+	"  GROUP BY r.apigroup, r.resource, r.namespace)"
+	" SELECT path FROM requests WHERE verb = 'list' AND status = 200 AND path NOT LIKE '%continue=%'"
+	" AND time_ns > (SELECT max(at) FROM (SELECT at FROM over UNION ALL SELECT at FROM back))";
 
 /* ---- reading ---- */
 

@@ -57,6 +57,23 @@ static void tell_alone(const struct buf *differences)
 		(int)strcspn(differences->ptr, "\n"), differences->ptr);
 }
 
+/* A run in lock-step is there: all others may be such. */
+static bool has_lockstep(const struct sweep *s, bool laid_over)
+{
+	return !s->runs.options.lockstep_ns && s->paced.number && s->paced.laid_over == laid_over;
+}
+
+/* What differs beside others differs for its pace: each event is to wait until the program is quiet; or else for want of something
+ * that all runs share. */
+static void keep_apart(struct sweep *s, bool laid_over, const struct buf *differences)
+{
+	s->alone = true;
+	if (has_lockstep(s, laid_over))
+		return;
+	tell_alone(differences);
+	s->jobs = 1;
+}
+
 int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
 {
 	const struct text_list *unsteady = &sweep_ground_of(s, laid_over)->measure.unsteady;
@@ -69,12 +86,10 @@ int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, st
 		return rc < 0 ? rc : 0;
 	rc = sweep_run_full(
 		s, &(struct sweep_slot){.number = 3 + s->jobs, .laid_over = laid_over}, differences, err);
-	s->alone = rc > 0;
-	if (s->alone)
-		tell_alone(differences);
+	if (rc > 0)
+		keep_apart(s, laid_over, differences);
 	if (rc == 0 && unsteady->count > known)
 		rc = find_quick(s, 3 + 2 * s->jobs, laid_over, differences, err);
-	s->jobs = s->alone ? 1 : s->jobs;
 	return rc < 0 ? rc : 0;
 }
 

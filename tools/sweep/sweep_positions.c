@@ -32,11 +32,10 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_GIVEN] = "given",
 };
 
-#define EVERY_MIN          2
-#define LATE_WRITES_A_TURN 5   /* see late_turns */
-#define STEPS_MAX          8   /* of an object in another's place */
-#define MADE_MAX           6   /* of one resource, while the program is down */
-#define REPLACE_MAX        500 /* events; what takes longer is no gap */
+#define EVERY_MIN   2
+#define STEPS_MAX   8   /* of an object in another's place */
+#define MADE_MAX    6   /* of one resource, while the program is down */
+#define REPLACE_MAX 500 /* events; what takes longer is no gap */
 
 /* ---- what to look for ---- */
 
@@ -354,111 +353,6 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 	}
 	if (seen)
 		find_stretch(f, begin, f->all->count);
-}
-
-/* ---- the most telling first ---- */
-
-/* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
- * deleted are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
-static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
-{
-	int order = (int)a->pattern - (int)b->pattern;
-
-	if (order == 0)
-		order = (int)a->kind - (int)b->kind;
-	if (order == 0 && a->kind != SWEEP_ALWAYS)
-		order = strcmp(a->resource, b->resource);
-	if (order == 0 && a->write && b->write)
-		order = strcmp(a->write, b->write);
-	if (order == 0)
-		order = a->is_farewell - b->is_farewell;
-	if (order == 0)
-		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
-	return order;
-}
-
-static int by_sort(const void *left, const void *right)
-{
-	const struct sweep_position *a = left, *b = right;
-	int order = sort_order(a, b);
-
-	if (order == 0)
-		order = a->is_empty - b->is_empty;
-	if (order == 0)
-		order = (a->late_writes > b->late_writes) - (a->late_writes < b->late_writes);
-	if (order == 0)
-		order = (a->seq > b->seq) - (a->seq < b->seq);
-	return order ? order : strcmp(a->resource, b->resource);
-}
-
-/* Its run takes 4 s for each write in lock-step. */
-static size_t late_turns(const struct sweep_position *p)
-{
-	return p->late_writes / LATE_WRITES_A_TURN;
-}
-
-/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, and
- * what is rare on the tape before what is not. */
-static int by_telling(const void *left, const void *right)
-{
-	const struct sweep_position *a = left, *b = right;
-
-	if (a->leads != b->leads)
-		return a->leads ? -1 : 1;
-	if (a->turn != b->turn)
-		return a->turn < b->turn ? -1 : 1;
-	if (!a->others != !b->others)
-		return a->others ? 1 : -1;
-	if (a->alike != b->alike)
-		return a->alike < b->alike ? -1 : 1;
-	if (a->seq != b->seq)
-		return a->seq < b->seq ? -1 : 1;
-	return (int)a->kind - (int)b->kind;
-}
-
-/* Of those from `first` to `end`. The last write comes second: nothing that happens later heals what follows from it. */
-static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
-{
-	if (!p->items[at].write || at == first)
-		return at - first;
-	return at == end - 1 ? 1 : at - first + 1;
-}
-
-/* Of what lasts the whole tape none leads: its run takes long. Returns how many there are. */
-static size_t choose_leaders(struct sweep_positions *p)
-{
-	unsigned led = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < p->count; i++) {
-		struct sweep_position *item = &p->items[i];
-
-		item->leads = !(led >> item->pattern & 1) && item->kind != SWEEP_ALWAYS && item->turn == 0;
-		led |= (unsigned)item->leads << item->pattern;
-		count += item->leads;
-	}
-	return count;
-}
-
-/* Places of one sort are alike, but those of different resources are not; those of changes know it themselves. */
-void sweep_positions_order(struct sweep_positions *p)
-{
-	size_t end;
-
-	if (p->count)
-		qsort(p->items, p->count, sizeof(*p->items), by_sort);
-	for (size_t i = 0; i < p->count; i = end) {
-		for (end = i + 1; end < p->count && sort_order(&p->items[i], &p->items[end]) == 0;)
-			end++;
-		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
-			p->items[k].turn = turn_of(p, i, k, end) + late_turns(&p->items[k]);
-			p->items[k].alike = p->items[k].kind == SWEEP_ALWAYS ? 1 : end - i;
-		}
-	}
-	if (p->count)
-		qsort(p->items, p->count, sizeof(*p->items), by_telling);
-	if (choose_leaders(p))
-		qsort(p->items, p->count, sizeof(*p->items), by_telling);
 }
 
 int sweep_positions_find(

@@ -7,6 +7,11 @@
  *
  * Afterwards a list shows O: the program has to look at the other one again. If O has the name of one that was deleted, the watches
  * are away from there on as well: then the program still knows that one when it sees the other.
+ *
+ *   the tape        B comes, or changes, which names O ...... O is deleted, or is to be ...
+ *   watches of B    |---------------------------- away ---------------------------|
+ *
+ * Here the program does not know that O is in use when it sees O's end. What it does then no list undoes: it has to ask the server.
  */
 #include "tools/sweep/sweep_rows.h"
 
@@ -27,6 +32,18 @@ static const char references_sql[] =
 	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES("b.object",
 		"a") " OR instr(b.object, '\"' || a.name || '\"')) GROUP BY a.seq, b.of ORDER BY named DESC, a.seq DESC";
 
+/* An event of an object, and the first one of the end of an object that it names, for each resource. */
+static const char ends_sql[] =
+	"WITH e AS MATERIALIZED (SELECT seq, type, resource || iif(apigroup = '', '', '.' || apigroup) AS of, uid,"
+	"  coalesce(namespace, '') AS namespace, name, CAST(object AS TEXT) AS object FROM events"
+	"  WHERE seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') AND resource NOT IN ('leases', 'events')),"
+	" ends AS MATERIALIZED (SELECT min(seq) AS seq, of, namespace, name FROM e WHERE type = 'DELETED'"
+	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
+	" SELECT b.seq, min(a.seq) AS ended FROM e AS b JOIN ends AS a ON a.seq BETWEEN b.seq + 1 AND b.seq + " APART_MAX
+	" AND a.of <> b.of AND b.type <> 'DELETED' AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES(
+		"b.object",
+		"a") " OR instr(b.object, '\"' || a.name || '\"')) GROUP BY b.seq, a.of ORDER BY ended DESC, b.seq DESC";
+
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 {
@@ -36,17 +53,24 @@ static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 	       sweep_rows_life_end(rows, named, by + 1) > by;
 }
 
-/* One place for each sort. */
-static void add_place(const struct sweep_finding *f, size_t first, size_t by, const char *change)
+/* One place for each sort; takes the words over. */
+static void add_place(const struct sweep_finding *f, size_t first, size_t last, char *what)
 {
-	const struct sweep_row *a = &f->all->items[first];
-	char *what = xasprintf("%s, then named by %s", change, f->all->items[by].resource);
-
-	if (sweep_positions_has(f->to, SWEEP_REFERENCE, a->resource, what))
+	if (sweep_positions_has(f->to, SWEEP_REFERENCE, f->all->items[first].resource, what))
 		free(what);
 	else
-		sweep_positions_add_stretch(f, SWEEP_REFERENCE, first, sweep_rows_after(f->all, by))->what =
+		sweep_positions_add_stretch(f, SWEEP_REFERENCE, first, sweep_rows_after(f->all, last))->what =
 			what;
+}
+
+static char *tell_named(const struct sweep_finding *f, size_t by, const char *change)
+{
+	return xasprintf("%s, then named by %s", change, f->all->items[by].resource);
+}
+
+static const char *change_of(const struct sweep_row *r)
+{
+	return r->type == 'A' ? "created" : r->change;
 }
 
 /* The deletion of the object that had the name before; SWEEP_NO_ROW: there is none near by, or others come and go since. */
@@ -68,24 +92,39 @@ static int on_pair(void *context, const struct sql_value *v, size_t count, struc
 	const struct sweep_finding *f = context;
 	size_t named = sweep_rows_find(f->all, (uint64_t)v[0].integer),
 	       by = sweep_rows_find(f->all, (uint64_t)v[1].integer);
-	const struct sweep_row *a;
 	size_t deleted;
 
 	(void)count;
 	(void)err;
 	if (named == SWEEP_NO_ROW || by == SWEEP_NO_ROW || !can_be_late(f->all, named, by))
 		return 0;
-	a = &f->all->items[named];
-	add_place(f, named, by, a->type == 'A' ? "created" : a->change);
+	add_place(f, named, by, tell_named(f, by, change_of(&f->all->items[named])));
 	deleted = find_predecessor(f->all, named, by);
 	if (deleted != SWEEP_NO_ROW)
-		add_place(f, deleted, by, "recreated");
+		add_place(f, deleted, by, tell_named(f, by, "recreated"));
+	return 0;
+}
+
+static int on_end(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	const struct sweep_finding *f = context;
+	size_t naming = sweep_rows_find(f->all, (uint64_t)v[0].integer),
+	       ended = sweep_rows_find(f->all, (uint64_t)v[1].integer);
+
+	(void)count;
+	(void)err;
+	if (naming != SWEEP_NO_ROW && ended != SWEEP_NO_ROW && can_be_late(f->all, naming, ended))
+		add_place(f, naming, ended,
+			xasprintf("%s, then the end of %s that it names", change_of(&f->all->items[naming]),
+				f->all->items[ended].resource));
 	return 0;
 }
 
 int sweep_references_find(struct sql_session *s, const struct sweep_finding *f, struct err *err)
 {
-	const struct sql_sink sink = {.row = on_pair, .context = (void *)f};
+	const struct sql_sink pairs = {.row = on_pair, .context = (void *)f};
+	const struct sql_sink ends = {.row = on_end, .context = (void *)f};
+	int rc = sql_session_run(s, slice_of(references_sql), &pairs, err);
 
-	return sql_session_run(s, slice_of(references_sql), &sink, err);
+	return rc ? rc : sql_session_run(s, slice_of(ends_sql), &ends, err);
 }

@@ -1,8 +1,8 @@
 /* sweep_unseen.c: see sweep_unseen.h. */
 #include "tools/sweep/sweep_unseen.h"
 
-#include "schema/sql/session.h"
 #include "tools/sweep/sweep_content.h"
+#include "tools/sweep/sweep_numbered.h"
 
 #include <stdlib.h>
 
@@ -27,10 +27,10 @@ static const char seen_sql[] =
 	"  FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
 	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, json_each(jdiff(c.object, l.object)) AS d"
 	"  JOIN changed ON changed.path = json_extract(d.value, '$.path') WHERE c.type = 'MODIFIED'),"
-	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE c.type = 'DELETED' OR " SHOWS_THE_END
+	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE l.seq < %llu AND (c.type = 'DELETED' OR " SHOWS_THE_END
 	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
 	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
-	"   EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word))))),"
+	"   EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word)))))),"
 	" shown AS (SELECT d.seq, d.out_ns AS at, 0 AS killed FROM deliveries AS d JOIN later USING (seq)"
 	"  UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
 	"   WHERE r.status = 200 AND r.apigroup = c.apigroup AND r.resource = c.resource AND r.seq >= c.seq"
@@ -59,15 +59,14 @@ static int on_truth(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-/* Whether anything could be seen of that event. `text` is what answers to it; `undone`: by being no longer there. */
-static int was_seen(struct sql_session *s, uint64_t seq, const char *text, bool undone, int64_t pace_ns,
-	bool *ret, struct err *err)
+int sweep_was_seen(struct sql_session *run, uint64_t seq, uint64_t end_seq, const char *text, bool undone,
+	int64_t pace_ns, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_truth, .context = ret};
 
 	*ret = true;
-	return sql_session_run_format(s, &sink, err, seen_sql, (unsigned long long)seq, text, (int)undone,
-		(long long)pace_ns, (long long)pace_ns);
+	return sql_session_run_format(run, &sink, err, seen_sql, (unsigned long long)seq, text,
+		(unsigned long long)end_seq, (int)undone, (long long)pace_ns, (long long)pace_ns);
 }
 
 /* ---- fields ---- */
@@ -157,7 +156,8 @@ static int on_summed(void *context, const struct sql_value *v, size_t count, str
 {
 	struct summed *s = context;
 	bool seen;
-	int rc = was_seen(s->of->run, (uint64_t)v[0].integer, s->text, false, s->of->pace_ns, &seen, err);
+	int rc = sweep_was_seen(
+		s->of->run, (uint64_t)v[0].integer, SWEEP_NO_END, s->text, false, s->of->pace_ns, &seen, err);
 
 	(void)count;
 	s->unseen += rc == 0 && !seen;
@@ -204,7 +204,8 @@ static bool is_cause_seen(struct fields *f, const struct json_change *d, const c
 
 	f->rc = find_given(f, d, &seq);
 	if (f->rc == 0 && seq)
-		f->rc = was_seen(f->run, seq, text, !d->old_value.len, f->pace_ns, &seen, f->err);
+		f->rc = sweep_was_seen(
+			f->run, seq, SWEEP_NO_END, text, !d->old_value.len, f->pace_ns, &seen, f->err);
 	return seen;
 }
 
@@ -266,7 +267,9 @@ static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e,
 {
 	char *text = xasprintf("%s %s", e->key, e->content);
 	bool seen = true;
-	int rc = e->made_seq ? was_seen(u->run, e->made_seq, text, false, u->pace_ns, &seen, err) : 0;
+	int rc = e->made_seq ? sweep_was_seen(
+				       u->run, e->made_seq, SWEEP_NO_END, text, false, u->pace_ns, &seen, err)
+			     : 0;
 
 	*ret = rc == 0 && !seen;
 	free(text);
@@ -342,6 +345,8 @@ int sweep_unseen_find(const char *tape, const char *run, const char *exact, cons
 	rc = sql_session_open_run(tape, run, &u.run, err);
 	if (rc == 0 && exact)
 		rc = sql_session_open_run(tape, exact, &u.exact, err);
+	if (rc == 0 && u.exact)
+		rc = sweep_numbered_find(u.run, u.exact, ground, pace_ns, answer, err);
 	if (rc == 0)
 		rc = find_all(&u, answer, err);
 	sql_session_close(u.exact);

@@ -6,6 +6,7 @@
 #ifndef TOOLS_SWEEP_UNSEEN_H
 #define TOOLS_SWEEP_UNSEEN_H
 
+#include "schema/sql/session.h"
 #include "tools/sweep/sweep_answer.h"
 
 /* Of the effects that `ground` has and `answer` lacks, adds to answer->unseen the keys of those that answer to an event
@@ -17,5 +18,11 @@
  * Nothing is added if ground->is_exact does not hold. */
 int sweep_unseen_find(const char *tape, const char *run, const char *exact, const struct sweep_ground *ground,
 	int64_t pace_ns, struct sweep_answer *answer, struct err *err) MUST_CHECK;
+
+/* Whether anything could be seen of that event in that run, as said above, in a version of its object before that of end_seq.
+ * `text` is what answers to it; `undone`: by being no longer there. */
+#define SWEEP_NO_END INT64_MAX
+int sweep_was_seen(struct sql_session *run, uint64_t seq, uint64_t end_seq, const char *text, bool undone,
+	int64_t pace_ns, bool *ret, struct err *err) MUST_CHECK;
 
 #endif

@@ -384,6 +384,22 @@ static void set_number(struct sql_session *s, const char *name, uint64_t value)
 	sql_session_set(s, name, number);
 }
 
+/* Nor can it have one of what was never listed. */
+static int say_not_found(struct sql_session *s, bool by_uid, struct err *err)
+{
+	static const char sql[] =
+		"SELECT 1 FROM coverage WHERE certainty = 'unlisted' AND apigroup = :apigroup "
+		"AND resource = :resource AND (namespace = '' OR coalesce(:namespace, '') IN ('', namespace))";
+	char *found[1] = {NULL};
+	int rc = by_uid ? 0 : find_row(s, sql, found, COUNT_OF(found), err);
+
+	free_row(found, COUNT_OF(found));
+	if (rc < 0)
+		return rc;
+	return err_set(err, ERR_NOT_FOUND, "the tape has no event of it by then%s",
+		rc > 0 ? "; its resource was never listed, and what there was is not known" : "");
+}
+
 /* The newest event of the object by then; the caller frees it. */
 static int find_last_event(
 	struct sql_session *s, bool by_uid, const char *namespace, char **ret_seq, struct err *err)
@@ -405,7 +421,7 @@ static int find_last_event(
 		return rc;
 	rc = 0;
 	if (!*found[0])
-		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of it by then");
+		rc = say_not_found(s, by_uid, err);
 	else if (!by_uid && strtol(found[1], NULL, 10) > 1)
 		rc = err_set(err, ERR_USAGE, "namespaces %s%s have one: choose with --namespace", found[2],
 			strtol(found[1], NULL, 10) > 5 ? ", ..." : "");
