@@ -27,6 +27,8 @@ static void replayer_restart_start(struct replayer *r)
 	child_close(r->child);
 	r->child = NULL;
 	r->restart = COMMAND_RUNS;
+	r->run->restarts++;
+	r->run->watches_before = r->run->watches;
 	lease_end_all(&r->api);
 	if (child_start(&r->loop, &r->command, &r->child, &err)) {
 		log_error("the command cannot be started again: %s", err.text);

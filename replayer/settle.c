@@ -18,6 +18,9 @@
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
 #define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
+/* For which a program that was started again does nothing before it has acted on its first lists: many look each 100 ms whether these
+ * are there. */
+#define STARTED_STEP (250 * NS_PER_MS)
 /* The time in which a program that was started again opens its other watches, after the first ones. */
 #define RESTARTED_MIN (3 * NS_PER_S)
 
@@ -41,6 +44,7 @@ struct settle {
 	uint64_t asked;           /* at the last look */
 	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
+	uint64_t started;         /* restarts after which the clients have been idle */
 	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
 	int64_t still_ns; /* since when nobody did anything, and the clock ran */
@@ -167,7 +171,18 @@ static int64_t idle_time(const struct settle *s, int64_t now_ns)
 {
 	int64_t rest_ns = now_ns - s->doing_ns < AWAKE_MAX ? pace_rest_ns(&s->options.run->pace) : 0;
 
+	if (s->started != s->options.run->restarts && rest_ns < STARTED_STEP)
+		rest_ns = STARTED_STEP;
 	return rest_ns > s->options.step_ns ? rest_ns : s->options.step_ns;
+}
+
+/* One that is not there yet is idle, too. */
+static void note_started(struct settle *s)
+{
+	const struct run *run = s->options.run;
+
+	if (run->watches > run->watches_before)
+		s->started = run->restarts;
 }
 
 /* Whether the clients, who are idle, may still do what the tape waits for. */
@@ -211,6 +226,8 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		return;
 	if (is_idle && idle_ns > s->options.step_ns)
 		pace_rested(&s->options.run->pace);
+	if (is_idle)
+		note_started(s);
 	s->shut = false;
 	s->shown = count_shown(s);
 	player_nudge(s->options.player);

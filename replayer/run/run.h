@@ -64,12 +64,13 @@ struct run {
 		uint64_t asked; /* what that was then */
 	} unfinished;           /* the last time of run_is_unfinished */
 	struct {
-		int64_t ns;              /* monotonic; 0: none */
-		uint64_t resource, name; /* hashes; HASH_EMPTY: it has no name */
-	} struck;                        /* what run_is_struck said last, until it is asked for */
-	struct pace pace;                /* of what is asked */
-	size_t under_way;                /* writes that are being done beside the loop */
-	struct histogram late;           /* from when an event was due until it was handed to the sockets */
+		int64_t ns;                /* monotonic; 0: none */
+		uint64_t resource, name;   /* hashes; HASH_EMPTY: it has no name */
+	} struck;                          /* what run_is_struck said last, until it is asked for */
+	uint64_t restarts, watches_before; /* of the command; watches that had been opened by the last one */
+	struct pace pace;                  /* of what is asked */
+	size_t under_way;                  /* writes that are being done beside the loop */
+	struct histogram late;             /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
 	uint64_t next_id;

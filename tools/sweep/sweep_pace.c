@@ -63,12 +63,14 @@ static bool has_lockstep(const struct sweep *s, bool laid_over)
 	return !s->runs.options.lockstep_ns && s->paced.number && s->paced.laid_over == laid_over;
 }
 
-/* What differs beside others differs for its pace: each event is to wait until the program is quiet; or else for want of something
- * that all runs share. */
+/* What differs beside others may do so for its pace: then each event is to wait until the program is quiet. What ends early wants
+ * something that only one can have. */
 static void keep_apart(struct sweep *s, bool laid_over, const struct buf *differences)
 {
+	bool ends = slice_begins(buf_slice(differences), SWEEP_ENDS_BY_ITSELF);
+
 	s->alone = true;
-	if (has_lockstep(s, laid_over))
+	if (has_lockstep(s, laid_over) && !ends)
 		return;
 	tell_alone(differences);
 	s->jobs = 1;
