@@ -1,5 +1,6 @@
 """What `kubetape sweep` finds left at the end, under names that the tape has used and given up."""
 
+import json
 import os
 import subprocess
 import sys
@@ -212,8 +213,11 @@ class SweepLeftTest(unittest.TestCase):
 
     def test_a_finalizer_that_tape_and_program_add_is_left_to_the_program(self):
         self.tape = Sealed(["web-0"]).write(os.path.join(self.folder, "sealed.tape"))
-        report = self.end(self.begin("--patterns", "coalesced", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms", "-o", os.path.join(self.folder, "sealed"),
-            command=[sys.executable, test_sweep_patterns.BLIND, "mended", "sealer"]), 0)
+        done = self.sweep("--json", "--jobs", "3", "--patterns", "coalesced", "--at", "changes", "--settle", "1s", "--write", "overlay", "--lockstep", "50ms",
+            "-o", os.path.join(self.folder, "sealed"), command=[sys.executable, test_sweep_patterns.BLIND, "mended", "sealer"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertIn("pods have no managedFields on the tape, so that nobody can tell what of them the command had written", done.stderr)
         self.assertEqual((report["wrong"], report["fine"] > 0), (0, True), report["gaps"])
         with open(os.path.join(self.folder, "sealed", "awaited.txt"), encoding="utf-8") as rules:
             self.assertEqual(rules.read(), "finalizer=example.com/seal\n")

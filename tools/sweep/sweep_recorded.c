@@ -93,6 +93,16 @@ static const char ways_sql[] =
 	"  WHERE e.apigroup = mine.apigroup AND e.resource = mine.resource AND e.type = 'ADDED' AND e.origin <> 'list'"
 	"   AND json_extract(f.value, '$.manager') = manager) ORDER BY 1";
 
+/* Resources of others' objects that the program writes to, and of which the tape has changes, but of none its managers. */
+static const char bare_sql[] =
+	"WITH mine AS (SELECT DISTINCT w.apigroup, w.resource FROM writes AS w WHERE w.verb IN ('update', 'patch')"
+	"  AND w.status BETWEEN 200 AND 299 AND coalesce(w.dry_run, 0) = 0 AND w.resource NOT IN ('leases', 'events')"
+	"  AND EXISTS (SELECT 1 FROM events AS e WHERE e.apigroup = w.apigroup AND e.resource = w.resource"
+	"   AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name AND e.type = 'MODIFIED'))"
+	" SELECT resource || iif(apigroup = '', '', '.' || apigroup) FROM mine WHERE NOT EXISTS (SELECT 1 FROM events AS e"
+	"  WHERE e.apigroup = mine.apigroup AND e.resource = mine.resource"
+	"   AND json_extract(e.object, '$.metadata.managedFields') IS NOT NULL) ORDER BY 1";
+
 /* The schedulers of pods that the program binds, and the tape as well. At full speed the tape may be faster. */
 static const char bound_sql[] =
 	"SELECT DISTINCT coalesce(json_extract(e.object, '$.spec.schedulerName'), 'default-scheduler')"
@@ -132,6 +142,7 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 	const struct sql_sink made = {.row = on_made, .context = ret};
 	const struct sql_sink ended = {.row = on_text, .context = &ret->ended};
 	const struct sql_sink ways = {.row = on_text, .context = &ret->ways};
+	const struct sql_sink bare = {.row = on_text, .context = &ret->bare};
 	const struct sql_sink bound = {.row = on_text, .context = &ret->schedulers};
 	int rc = sql_session_run(s, slice_of(taken_sql), &finalizers, err);
 
@@ -145,6 +156,8 @@ int sweep_recorded_read(struct sql_session *s, struct sweep_recorded *ret, struc
 		rc = sql_session_run(s, slice_of(ended_sql), &ended, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(ways_sql), &ways, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(bare_sql), &bare, err);
 	return rc ? rc : sql_session_run(s, slice_of(bound_sql), &bound, err);
 }
 
@@ -210,6 +223,7 @@ int sweep_recorded_await(
 	bool grows = add_all(&r->made, &other->made);
 
 	add_released(r, other);
+	(void)add_all(&r->bare, &other->bare);
 	grows |= add_all(&r->deleted, &other->deleted);
 	grows |= add_all(&r->ended, &other->ended);
 	grows |= add_all(&r->schedulers, &other->schedulers);
@@ -243,6 +257,11 @@ void sweep_recorded_tell(const struct sweep_recorded *r)
 	for (size_t i = 0; i < r->ways.count; i++)
 		fprintf(stderr, "kubetape sweep: so it does with what both write to objects of others: %s\n",
 			r->ways.items[i] + strlen("update="));
+	for (size_t i = 0; i < r->bare.count && sweep_recorded_program_ran(r); i++)
+		fprintf(stderr,
+			"kubetape sweep: %s have no managedFields on the tape, so that nobody can tell what of them the command had "
+			"written when it was recorded: that comes whatever the command does, and findings may be due to it\n",
+			r->bare.items[i]);
 	for (size_t i = 0; i < r->added.count; i++)
 		fprintf(stderr,
 			"kubetape sweep: the command adds the finalizer '%s', and so does the tape, which leaves that to the "
@@ -275,6 +294,7 @@ void sweep_recorded_release(struct sweep_recorded *r)
 	text_list_release(&r->deleted);
 	text_list_release(&r->ended);
 	text_list_release(&r->ways);
+	text_list_release(&r->bare);
 	text_list_release(&r->schedulers);
 	free(r->awaited);
 	*r = (struct sweep_recorded){0};

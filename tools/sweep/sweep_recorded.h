@@ -20,6 +20,7 @@ struct sweep_recorded {
 	struct text_list deleted;    /* ... those of them that the program deletes */
 	struct text_list ended;      /* objects that were there, or others make, and both delete */
 	struct text_list ways;       /* in which both change objects of others, as such rules */
+	struct text_list bare;       /* resources of which the tape does not tell who wrote what */
 	struct text_list schedulers; /* whose pods both put on nodes */
 	char *awaited;               /* the file with them, for --await @FILE; NULL: none */
 };
