@@ -486,7 +486,8 @@ const struct command cmd_import = {
 		"and `oc adm inspect`, Troubleshoot's support bundles, crust-gather with the patches of its\n"
 		"`record`. They show a moment, or what their recorder saw; logs are not imported.\n"
 		"\n"
-		"  kubectl get pods -w --output-watch-events --show-managed-fields -o json | kubetape import - -o X.tape\n"
+		"  kubectl get pods -w --output-watch-events --show-managed-fields -o json |\n"
+		"    kubetape import - -o X.tape\n"
 		"  kubetape export X.tape --table all | kubetape import - -o Y.tape\n"
 		"  kubetape import must-gather.tar.gz -o case.ktape",
 	.options = rows,

@@ -60,7 +60,7 @@ static const struct option_row rows[] = {
 		"keep nothing: print how much disk a day would take, from a sample of this length"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep", "values of Secrets: digests, or unchanged"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME",
-		"how long an event may wait to be durable (250ms; where much comes, 50ms at most)"},
+		"how long an event may wait to be durable (250ms; 50ms if much comes)"},
 	{OPTION_DURATION, 0, "coalesce", AT(coalesce), "TIME",
 		"when busy, handle data that arrive within this time at once (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},

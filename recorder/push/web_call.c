@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CONNECT_LIMIT_S   30
+#define CONNECT_LIMIT_S 30
+/* A second: who gives or takes less is as good as silent. */
+#define SLOWEST_BYTES     100
 #define SILENCE_S         60
 #define UPLOAD_BUFFER     (256L << 10)
 #define CREDENTIALS_BYTES 1024
@@ -170,7 +172,7 @@ static void set_up(struct web *w, const struct web_request *r, struct curl_slist
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT,
 		(long)(r->connect_limit_s ? r->connect_limit_s : CONNECT_LIMIT_S));
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST_BYTES);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
 	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
 	if (authorities && *authorities)

@@ -22,7 +22,7 @@ struct tape_limits {
 	{OPTION_DURATION, 0, "segment-age", at(segment_age), "TIME", "... or at this age"}, \
 	{OPTION_NUMBER, 0, "segment-events", at(segment_events), "N", "... or after this number of events"}, \
 	{OPTION_BYTES, 0, "extent-size", at(extent_size), "SIZE", \
-		"sort and pack events in extents of this much JSON (" extent "; less where --max-size is small)"}, \
+		"sort and pack events in extents of this much JSON (" extent ", or less: --max-size / 8)"}, \
 	{OPTION_BYTES, 0, "max-size", at(max_size), "SIZE", "remove the oldest segments while the tape is larger than this"}, \
 	{OPTION_DURATION, 0, "max-age", at(max_age), "TIME", "... and those that ended longer ago than this"}, \
 	{OPTION_BYTES, 0, "keep-free", at(keep_free), "SIZE", "... and while the disk has less free space than this"}

@@ -20,10 +20,20 @@ bool sweep_budget_allows(const struct sweep *s, int64_t more_ns)
 	return !s->v->budget_ns || clock_mono_ns(&clock_system) + more_ns - s->opened_ns <= s->v->budget_ns;
 }
 
+/* What has gone wrong once is a finding as well, as far as can be told. */
+static size_t count_suspects(const struct sweep *s)
+{
+	size_t n = sweep_count_verdicts(s, SWEEP_WRONG);
+
+	for (size_t i = 0; i < s->try_count; i++)
+		n += s->tries[i].verdict == SWEEP_UNTRIED && s->tries[i].differences;
+	return n;
+}
+
 /* What is found takes some runs more: without faults, and again the example of each cause. */
 static int64_t time_to_repeat(const struct sweep *s, int64_t run_ns)
 {
-	size_t wrong = sweep_count_verdicts(s, SWEEP_WRONG);
+	size_t wrong = count_suspects(s);
 	size_t causes = wrong < CAUSES_RESERVED ? wrong : CAUSES_RESERVED;
 
 	return wrong ? run_ns * (int64_t)(1 + (RUNS_RESERVED + 3 * causes) / s->jobs) : 0;

@@ -161,7 +161,7 @@ static void print_alarms(const struct sweep_answer *a, FILE *to)
 bool sweep_report_compares_nothing(const struct sweep_report *r)
 {
 	return r->without->end == SWEEP_QUIET && r->measure->writes && !r->without->probe &&
-	       !r->without->effect_count && !r->without->counts.count;
+	       !r->without->effect_count && !r->without->counts.count && !sweep_report_count(r, SWEEP_WRONG);
 }
 
 static void print_without(const struct sweep_report *r, FILE *to)
