@@ -23,7 +23,8 @@ struct pin_facts {
 /* While it still runs, this waits for its turn; where too many wait, it is a line of the log. NULL is fine, here and below. */
 void pin_hook_run(struct pin_hook *h, const struct pin_facts *facts);
 
-/* At the end of the recording: nothing more is told. `waits`: gives a running request some more seconds, entering the loop. */
+/* At the end of the recording: nothing more is told. What still runs has some more seconds, in which the loop is entered; a request
+ * only if `waits` says so. */
 void pin_hook_finish(struct pin_hook *h, bool waits);
 
 /* After the loop was closed. */
