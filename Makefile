@@ -78,7 +78,8 @@ THREADED := --without test_record_hostile test_record_ test_events. test_replay_
 	test_view_data.Bundled test_view_data.Statements test_view_data.Access is_being_written test_view_desk.Answers
 
 # Tests whose time is that of the programs that are swept: once is enough, under AddressSanitizer.
-SWEEPING := $(addprefix --without ,test_sweep. test_sweep_patterns. test_sweep_chance. test_sweep_shards. test_shrink. test_testing_page.)
+SWEEPING := $(addprefix --without ,test_sweep. test_sweep_patterns. test_sweep_counts. test_sweep_left. test_sweep_health. test_sweep_chance. \
+	test_sweep_shards. test_shrink. test_testing_page.)
 
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
 # the replay have further threads, so tests of them run under ThreadSanitizer too.
