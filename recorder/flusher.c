@@ -6,8 +6,8 @@
 #include <malloc.h> /* GNU: malloc_trim */
 #include <stdlib.h>
 
-/* What so much waits for is made durable sooner: a crash loses little either way, and a flush of little costs as much as
- * one of four times that. */
+/* Where so much waits, it is made durable sooner. Little may wait for longer: a flush of it costs as much as one of four times
+ * that. */
 #define SOON_BYTES (128u << 10)
 #define SOON_MS    50
 /* A flush that failed is tried again that much later, and told about that often. */
@@ -38,7 +38,7 @@ struct flusher {
 	bool running; /* work was queued and its end was not seen on the loop yet */
 	bool ours;    /* while running: the flush is over, the writer is the loop's again */
 	bool closing, tick_closed, failing, holding;
-	bool soon; /* the timer is set for what waits since the last flush: much */
+	bool soon; /* the timer was set anew, as much waits */
 	int64_t complained_mono_ns;
 	bool slow;     /* the last flush took long */
 	bool crawls;   /* very long, and had nothing to do that takes long */

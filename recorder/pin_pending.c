@@ -5,23 +5,17 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "schema/tape/beside.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char *path_of(const char *tape_path)
-{
-	size_t len = strlen(tape_path);
-
-	while (len > 1 && tape_path[len - 1] == '/')
-		len--;
-	return xasprintf("%.*s.pin-pending", (int)len, tape_path);
-}
+#define ENDING "pin-pending"
 
 void pin_pending_write(const char *tape_path, const struct pin_pending *pending)
 {
-	char *path = path_of(tape_path);
+	char *path = tape_beside(tape_path, ENDING);
 	char *json = xasprintf(
 		"{\"name\": \"%s\", \"moment_ns\": %lld}\n", pending->name, (long long)pending->moment_ns);
 
@@ -45,14 +39,12 @@ static bool take(struct slice json, struct pin_pending *ret)
 
 bool pin_pending_read(const char *tape_path, struct pin_pending *ret)
 {
-	char *path = path_of(tape_path);
+	char *path = tape_beside(tape_path, ENDING);
 	struct buf json;
 	bool found;
 
 	buf_init(&json, LIMIT_CONFIG_BYTES);
-	found = read_config_file(path, &json, NULL) == 0 && buf_append(&json, "", 1, NULL) == 0;
-	json.len -= found;
-	found = found && take(buf_slice(&json), ret);
+	found = read_config_text(path, &json, NULL) == 0 && take(buf_slice(&json), ret);
 	buf_release(&json);
 	free(path);
 	return found;
@@ -60,7 +52,7 @@ bool pin_pending_read(const char *tape_path, struct pin_pending *ret)
 
 void pin_pending_remove(const char *tape_path)
 {
-	char *path = path_of(tape_path);
+	char *path = tape_beside(tape_path, ENDING);
 
 	unlink(path);
 	free(path);

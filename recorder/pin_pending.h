@@ -16,7 +16,7 @@ struct pin_pending {
 /* Failures are ignored: then a recorder that is killed makes no pin. */
 void pin_pending_write(const char *tape_path, const struct pin_pending *pending);
 
-/* False if there is none. The caller frees the name. */
+/* False if no pin is pending. The caller frees the name. */
 bool pin_pending_read(const char *tape_path, struct pin_pending *ret);
 
 void pin_pending_remove(const char *tape_path);

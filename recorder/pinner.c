@@ -7,6 +7,7 @@
 #include "schema/base/own_program.h"
 #include "schema/base/unused_name.h"
 #include "schema/sql/predicate.h"
+#include "schema/tape/beside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +46,15 @@ struct pinner {
 
 static char *pins_folder(const struct pinner *p)
 {
-	return xasprintf("%s.pins", p->x->tape_path);
+	return tape_beside(p->x->tape_path, "pins");
 }
 
 static char *pin_path(const struct pinner *p)
 {
-	return xasprintf("%s.pins/%s" PIN_ENDING, p->x->tape_path, p->name);
+	char *folder = pins_folder(p), *path = xasprintf("%s/%s" PIN_ENDING, folder, p->name);
+
+	free(folder);
+	return path;
 }
 
 /* Two events of one second have two pins. */

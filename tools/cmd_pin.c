@@ -7,6 +7,7 @@
 #include "schema/base/unused_name.h"
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
+#include "schema/tape/beside.h"
 #include "schema/tape/new_tape.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
@@ -59,15 +60,6 @@ struct pins {
 	size_t count;
 	uint64_t bytes;
 };
-
-static char *pins_folder(const char *tape)
-{
-	size_t len = strlen(tape);
-
-	while (len > 1 && tape[len - 1] == '/')
-		len--;
-	return xasprintf("%.*s.pins", (int)len, tape);
-}
 
 static int pins_compare(const void *a, const void *b)
 {
@@ -247,7 +239,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 static int pin(void *values, const struct operands *operands, struct err *err)
 {
 	const struct pin_values *v = values;
-	char *folder = pins_folder(operands->items[0]);
+	char *folder = tape_beside(operands->items[0], "pins");
 	struct tape *t = NULL;
 	int rc = v->name ? check_name(v->name, err) : 0, removed;
 

@@ -7,6 +7,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/moment.h"
 #include "schema/base/out_file.h"
+#include "schema/tape/beside.h"
 #include "schema/tape/segment.h"
 
 #include <stdlib.h>
@@ -14,15 +15,6 @@
 
 static const char *const endings[PUSH_NOTE_KINDS] = {
 	[PUSH_NOTE_STORE] = "push", [PUSH_NOTE_CLICKHOUSE] = "push-clickhouse"};
-
-static char *note_path(const char *tape_path, enum push_note_kind kind)
-{
-	size_t len = strlen(tape_path);
-
-	while (len > 1 && tape_path[len - 1] == '/')
-		len--;
-	return xasprintf("%.*s.%s", (int)len, tape_path, endings[kind]);
-}
 
 static int write_note(const char *path, const struct push_note *note)
 {
@@ -43,7 +35,7 @@ static int write_note(const char *path, const struct push_note *note)
 
 void push_note_write(const char *tape_path, const struct push_note *note)
 {
-	char *path = note_path(tape_path, note->kind);
+	char *path = tape_beside(tape_path, endings[note->kind]);
 
 	(void)!write_note(path, note);
 	free(path);
@@ -70,14 +62,12 @@ static bool take_note(struct slice json, struct push_note *ret)
 
 bool push_note_read(const char *tape_path, enum push_note_kind kind, struct push_note *ret)
 {
-	char *path = note_path(tape_path, kind);
+	char *path = tape_beside(tape_path, endings[kind]);
 	struct buf json;
 	bool found;
 
 	buf_init(&json, LIMIT_CONFIG_BYTES);
-	found = read_config_file(path, &json, NULL) == 0 && buf_append(&json, "", 1, NULL) == 0;
-	json.len -= found;
-	found = found && take_note(buf_slice(&json), ret);
+	found = read_config_text(path, &json, NULL) == 0 && take_note(buf_slice(&json), ret);
 	ret->kind = kind;
 	buf_release(&json);
 	free(path);

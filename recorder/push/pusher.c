@@ -271,7 +271,7 @@ bool pusher_has(const struct pusher *p, uint32_t number)
 	return number <= atomic_load(&p->through);
 }
 
-/* What waits is counted here: the thread may be waiting for the store, which has not said what it has. */
+/* Segments that wait are counted on this side: the thread may itself be waiting for the store to say which it has. */
 struct pusher_figures pusher_figures(struct pusher *p)
 {
 	struct push_note note = {.through = 0};

@@ -29,3 +29,12 @@ int read_config_file(const char *path, struct buf *to, struct err *err)
 	close(fd);
 	return rc;
 }
+
+int read_config_text(const char *path, struct buf *to, struct err *err)
+{
+	int rc = read_config_file(path, to, err);
+
+	rc = rc ? rc : buf_append(to, "", 1, err);
+	to->len -= rc == 0;
+	return rc;
+}

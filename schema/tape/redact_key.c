@@ -1,5 +1,6 @@
 /* redact_key.c: see redact.h. The key of a tape, and the digests it makes. */
 #include "schema/base/hex.h"
+#include "schema/tape/beside.h"
 #include "schema/tape/redact_internal.h"
 
 #include <errno.h>
@@ -61,15 +62,6 @@ int redact_text(const struct redactor *r, struct slice value, char to[REDACT_TEX
 }
 
 /* ---- the file ---- */
-
-static char *key_path(const char *tape_path)
-{
-	size_t len = strlen(tape_path);
-
-	while (len > 1 && tape_path[len - 1] == '/')
-		len--;
-	return xasprintf("%.*s.key", (int)len, tape_path);
-}
 
 /* Another user that made the file knows the key: nobody but ourselves, the superuser and the owner of the
  * tape is believed. */
@@ -156,7 +148,7 @@ static int open_key(const char *path, const char *beside, struct redactor **ret,
 
 int redactor_open(const char *tape_path, struct redactor **ret, struct err *err)
 {
-	char *path = key_path(tape_path);
+	char *path = tape_beside(tape_path, "key");
 	int rc = open_key(path, tape_path, ret, err);
 
 	free(path);
@@ -165,7 +157,7 @@ int redactor_open(const char *tape_path, struct redactor **ret, struct err *err)
 
 int redactor_of_tape(const char *tape_path, const char *other, struct redactor **ret, struct err *err)
 {
-	char *path = key_path(tape_path);
+	char *path = tape_beside(tape_path, "key");
 	unsigned char key[REDACT_KEY_BYTES];
 	bool known = read_key(path, tape_path, key, NULL) == 0;
 

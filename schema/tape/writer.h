@@ -29,8 +29,8 @@
 struct tape_writer;
 
 struct tape_writer_options {
-	uint64_t
-		extent_bytes; /* ... that is asked for; 0: TAPE_EXTENT_BYTES, or less where max_bytes is small */
+	/* Objects of an extent before it is sealed: as above if 0, or less where retention.max_bytes is small. */
+	uint64_t extent_bytes;
 	int64_t extent_age_ns; /* an extent older than that is sealed at the next flush; 0: never by age */
 	/* A segment's stored bytes before the next one begins; 0: 256 MiB, or an eighth of
 	 * retention.max_bytes when that is less. At most LIMIT_SEGMENT_BYTES / 4; UINT64_MAX: without end. */

@@ -20,29 +20,28 @@
 #define APART_MAX       "50" /* events: what lies further apart is no gap, and would take long to find */
 #define PREDECESSOR_MAX 50
 
+#define EVENTS                                                                                                      \
+	"WITH e AS MATERIALIZED (SELECT seq, type, resource || iif(apigroup = '', '', '.' || apigroup) AS of, uid," \
+	"  coalesce(namespace, '') AS namespace, name, CAST(object AS TEXT) AS object FROM events"                  \
+	"  WHERE seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') AND resource NOT IN ('leases', 'events'))"
+/* Whether b, which is there, names a of another resource. */
+#define B_NAMES_A                                                                                            \
+	"a.of <> b.of AND b.type <> 'DELETED' AND (a.namespace = '' OR a.namespace = b.namespace)"           \
+	" AND (" SWEEP_NAMES("b.object", "a") " OR instr(b.object, '\"' || a.name || '\"'))"
+
 /* An event, and the first one after it that names its object, for each resource. The last ones first: what comes later may heal
  * what was done. */
-static const char references_sql[] =
-	"WITH e AS MATERIALIZED (SELECT seq, resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
-	"  coalesce(namespace, '') AS namespace, name, CAST(object AS TEXT) AS object FROM events"
-	"  WHERE seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') AND type IN ('ADDED', 'MODIFIED')"
-	"  AND resource NOT IN ('leases', 'events'))"
+static const char references_sql[] = EVENTS
 	" SELECT a.seq, min(b.seq) AS named FROM e AS b JOIN e AS a ON a.seq BETWEEN b.seq - " APART_MAX
-	" AND b.seq - 1 AND a.of <> b.of"
-	"  AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES("b.object",
-		"a") " OR instr(b.object, '\"' || a.name || '\"')) GROUP BY a.seq, b.of ORDER BY named DESC, a.seq DESC";
+	" AND b.seq - 1 AND a.type <> 'DELETED' AND " B_NAMES_A
+	" GROUP BY a.seq, b.of ORDER BY named DESC, a.seq DESC";
 
 /* An event of an object, and the first one of the end of an object that it names, for each resource. */
-static const char ends_sql[] =
-	"WITH e AS MATERIALIZED (SELECT seq, type, resource || iif(apigroup = '', '', '.' || apigroup) AS of, uid,"
-	"  coalesce(namespace, '') AS namespace, name, CAST(object AS TEXT) AS object FROM events"
-	"  WHERE seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') AND resource NOT IN ('leases', 'events')),"
-	" ends AS MATERIALIZED (SELECT min(seq) AS seq, of, namespace, name FROM e WHERE type = 'DELETED'"
+static const char ends_sql[] = EVENTS
+	", ends AS MATERIALIZED (SELECT min(seq) AS seq, of, namespace, name FROM e WHERE type = 'DELETED'"
 	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
 	" SELECT b.seq, min(a.seq) AS ended FROM e AS b JOIN ends AS a ON a.seq BETWEEN b.seq + 1 AND b.seq + " APART_MAX
-	" AND a.of <> b.of AND b.type <> 'DELETED' AND (a.namespace = '' OR a.namespace = b.namespace) AND (" SWEEP_NAMES(
-		"b.object",
-		"a") " OR instr(b.object, '\"' || a.name || '\"')) GROUP BY b.seq, a.of ORDER BY ended DESC, b.seq DESC";
+	" AND " B_NAMES_A " GROUP BY b.seq, a.of ORDER BY ended DESC, b.seq DESC";
 
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
