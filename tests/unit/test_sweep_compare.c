@@ -108,8 +108,59 @@ START_TEST(sweep_compare__names_a_field_of_an_absorbed_write_by_its_path)
 }
 END_TEST
 
+/* Beside a run that made a slice with a drawn name in the place of slice-x7k2p; how many differences are told. */
+static size_t beside_a_new_one(const char *kept_owner, char **ret_text)
+{
+	struct sweep_effect made[] = {
+		{.key = "deletion of slices shop/slice-x7k2p", .resource = "slices", .content = ""},
+		{.key = "slices shop/slice-*",
+			.resource = "slices",
+			.content = "{\"metadata\":{\"namespace\":\"shop\"},\"owner\":\"new\"}"}};
+	char *content =
+		xasprintf("{\"metadata\":{\"name\":\"slice-x7k2p\",\"namespace\":\"shop\"},\"owner\":\"%s\"}",
+			kept_owner);
+	struct sweep_effect kept = {
+		.key = "slices shop/slice-x7k2p", .resource = "slices", .content = content, .tape = content};
+	const struct sweep_answer makes = {.effects = made, .effect_count = 2},
+				  keeps = {.effects = &kept, .effect_count = 1};
+	const struct sweep_measure measure = {.writes = true};
+	struct buf to;
+	size_t n;
+
+	buf_init(&to, 4096);
+	n = sweep_compare_left(&measure, &makes, &keeps, "the first", &to);
+	ck_assert_uint_eq(sweep_compare_left(&measure, &keeps, &makes, "the first", NULL), n);
+	*ret_text = slice_dup(buf_slice(&to));
+	buf_release(&to);
+	free(content);
+	return n;
+}
+
+START_TEST(sweep_compare__takes_an_object_that_was_kept_for_one_made_under_a_drawn_name)
+{
+	char *text;
+
+	ck_assert_uint_eq(beside_a_new_one("new", &text), 0);
+	ck_assert_str_eq(text, "");
+	free(text);
+}
+END_TEST
+
+START_TEST(sweep_compare__tells_what_an_object_that_was_kept_lacks_of_a_new_one)
+{
+	char *text;
+
+	ck_assert_uint_eq(beside_a_new_one("old", &text), 1);
+	ck_assert_str_eq(text,
+		"slices shop/slice-x7k2p is left with other content: owner is \"old\" (the first: \"new\")\n");
+	free(text);
+}
+END_TEST
+
 UNIT_MAIN("sweep_compare", sweep_compare__tells_what_is_done_more_often,
 	sweep_compare__is_silent_about_what_is_done_less_often,
 	sweep_compare__learns_from_two_runs_that_counts_vary_either_way,
 	sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more,
-	sweep_compare__names_a_field_of_an_absorbed_write_by_its_path)
+	sweep_compare__names_a_field_of_an_absorbed_write_by_its_path,
+	sweep_compare__takes_an_object_that_was_kept_for_one_made_under_a_drawn_name,
+	sweep_compare__tells_what_an_object_that_was_kept_lacks_of_a_new_one)

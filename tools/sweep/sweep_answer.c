@@ -329,10 +329,15 @@ const struct sweep_effect *sweep_effect_find(const struct sweep_effect *items, s
 	return first < count && strcmp(items[first].key, key) == 0 ? &items[first] : NULL;
 }
 
+void sweep_effects_sort(struct sweep_effect *items, size_t count)
+{
+	if (count)
+		qsort(items, count, sizeof(*items), by_key);
+}
+
 void sweep_answer_sort(struct sweep_answer *a)
 {
-	if (a->effect_count)
-		qsort(a->effects, a->effect_count, sizeof(*a->effects), by_key);
+	sweep_effects_sort(a->effects, a->effect_count);
 }
 
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
@@ -390,14 +395,21 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	return rc;
 }
 
+void sweep_effects_free(struct sweep_effect *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(items[i].key);
+		free(items[i].own_key);
+		free(items[i].resource);
+		free(items[i].content);
+		free(items[i].tape);
+	}
+	free(items);
+}
+
 void sweep_answer_release(struct sweep_answer *a)
 {
-	for (size_t i = 0; i < a->effect_count; i++) {
-		free(a->effects[i].key);
-		free(a->effects[i].resource);
-		free(a->effects[i].content);
-		free(a->effects[i].tape);
-	}
+	sweep_effects_free(a->effects, a->effect_count);
 	sweep_health_release(&a->health);
 	sweep_recorded_release(&a->recorded);
 	free((void *)a->unseen.items);
@@ -407,6 +419,5 @@ void sweep_answer_release(struct sweep_answer *a)
 	free(a->alarms);
 	free(a->orphan);
 	free(a->probe);
-	free(a->effects);
 	*a = (struct sweep_answer){0};
 }

@@ -13,6 +13,7 @@ enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
 
 struct sweep_effect {
 	char *key;      /* "configmaps shop/web-0" */
+	char *own_key;  /* of sweep_adopted.h: its own, where `key` is what it stands for; NULL: the same */
 	char *resource; /* of the key */
 	char *content;
 	char *tape; /* what the tape had of it when the program wrote; NULL: nothing, it is the program's */
@@ -70,6 +71,8 @@ void sweep_answer_release(struct sweep_answer *a);
 
 /* Sorts effects by key, and then by content. */
 void sweep_answer_sort(struct sweep_answer *a);
+void sweep_effects_sort(struct sweep_effect *items, size_t count);
+void sweep_effects_free(struct sweep_effect *items, size_t count);
 
 /* The first of that key among sorted ones; NULL: there is none. */
 const struct sweep_effect *sweep_effect_find(const struct sweep_effect *items, size_t count, const char *key);

@@ -1,4 +1,5 @@
 /* sweep_compare.c: how two runs differ. See sweep.h. */
+#include "tools/sweep/sweep_adopted.h"
 #include "tools/sweep/sweep_content.h"
 #include "tools/sweep/sweep_unseen.h"
 
@@ -129,6 +130,7 @@ static void tell_one(
 struct comparing {
 	const struct sweep_measure *m;
 	const struct sweep_answer *with; /* what is excused there */
+	struct sweep_adopted sides[2];   /* without and with the fault */
 	const char *than;
 	struct buf *to;
 	size_t differ;
@@ -137,14 +139,16 @@ struct comparing {
 /* Either may be NULL. */
 static void compare_pair(struct comparing *c, const struct sweep_effect *a, const struct sweep_effect *b)
 {
-	bool excused = text_list_has(&c->with->unseen, a ? a->key : b->key) ||
+	const char *key = a ? a->key : b->key;
+	bool excused = text_list_has(&c->with->unseen, key) || text_list_has(&c->sides[0].ends, key) ||
+		       text_list_has(&c->sides[1].ends, key) ||
 		       (a && b && text_list_has(&c->with->exchanged, b->key));
 	struct content_difference d = {0};
 	bool differs = !excused && (!a || !b || sweep_content_differs(c->m, a, b, &d));
 
 	c->differ += differs;
 	if (differs && c->differ <= KEYS_SHOWN && a && b)
-		tell_content(c->to, a->key, &d, c->than);
+		tell_content(c->to, b->own_key ? b->own_key : key, &d, c->than);
 	else if (differs && c->differ <= KEYS_SHOWN)
 		tell_one(c->to, a, b, c->than);
 	content_difference_release(&d);
@@ -199,23 +203,34 @@ static void compare_alike(struct comparing *c, const struct sweep_effect *a, siz
 }
 
 /* Walks both lists, which are sorted. */
-static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
-	const struct sweep_answer *with, const char *than, struct buf *to)
+static void compare_sides(struct comparing *c)
 {
-	struct comparing c = {m, with, than, to, 0};
+	const struct sweep_adopted *without = &c->sides[0], *with = &c->sides[1];
 	size_t i = 0, k = 0;
 
-	while (i < without->effect_count || k < with->effect_count) {
-		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
-		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
+	while (i < without->count || k < with->count) {
+		const struct sweep_effect *a = i < without->count ? &without->effects[i] : NULL;
+		const struct sweep_effect *b = k < with->count ? &with->effects[k] : NULL;
 		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		size_t a_count = order <= 0 ? count_alike(without->effects, without->effect_count, i) : 0;
-		size_t b_count = order >= 0 ? count_alike(with->effects, with->effect_count, k) : 0;
+		size_t a_count = order <= 0 ? count_alike(without->effects, without->count, i) : 0;
+		size_t b_count = order >= 0 ? count_alike(with->effects, with->count, k) : 0;
 
-		compare_alike(&c, a, a_count, b, b_count);
+		compare_alike(c, a, a_count, b, b_count);
 		i += a_count;
 		k += b_count;
 	}
+}
+
+static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	struct comparing c = {.m = m, .with = with, .than = than, .to = to};
+
+	sweep_adopted_find(without, with, &c.sides[0]);
+	sweep_adopted_find(with, without, &c.sides[1]);
+	compare_sides(&c);
+	sweep_adopted_release(&c.sides[0]);
+	sweep_adopted_release(&c.sides[1]);
 	if (c.differ > KEYS_SHOWN)
 		say(to, "and %zu more\n", c.differ - KEYS_SHOWN);
 	return c.differ;

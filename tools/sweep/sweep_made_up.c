@@ -35,6 +35,11 @@ static char *stem_of(const char *key, int levels)
 	return inner ? xasprintf("%.*s*-*", (int)inner, key) : xasprintf("%.*s*", (int)len, key);
 }
 
+char *sweep_made_up_stem(const char *key)
+{
+	return stem_of(key, 1);
+}
+
 /* What names an object in the key of a count; NULL: it names none. */
 static const char *name_in_count(const char *key)
 {
@@ -143,7 +148,7 @@ static bool shorten(const struct text_list *stems, char **key, const char *name)
 	return false;
 }
 
-static void drop_name(char **content)
+void sweep_made_up_drop_name(char **content)
 {
 	cJSON *tree;
 	struct buf out;
@@ -169,8 +174,8 @@ void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a)
 
 		if (!shorten(stems, &e->key, e->key))
 			continue;
-		drop_name(&e->content);
-		drop_name(&e->tape);
+		sweep_made_up_drop_name(&e->content);
+		sweep_made_up_drop_name(&e->tape);
 		renamed = true;
 	}
 	for (size_t i = 0; i < a->counts.count; i++) {

@@ -16,4 +16,10 @@ bool sweep_made_up_learn(
 /* Names of those stems become "web-*", in keys and in the object's own metadata, and the answer is sorted again. */
 void sweep_made_up_apply(const struct text_list *stems, struct sweep_answer *a);
 
+/* The key with "*" in the place of a random ending: "pods shop/web-*"; NULL: it has none. The caller frees. */
+char *sweep_made_up_stem(const char *key);
+
+/* Without the object's own name. */
+void sweep_made_up_drop_name(char **content);
+
 #endif
