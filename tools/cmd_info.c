@@ -5,6 +5,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/coverage.h"
+#include "schema/tape/identity.h"
 #include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/time_shown.h"
@@ -30,6 +31,7 @@ struct resource_count {
 
 struct report {
 	const char *path, *name; /* the folder; what the user calls it */
+	char *tape_id;           /* NULL: none is known */
 	bool local;              /* times are shown in the local zone */
 	struct tape_info tape;
 	size_t stream_count, resource_count;
@@ -208,7 +210,7 @@ static void print_json_push(const struct report *r, const char *member, enum pus
 	struct push_note note;
 	struct push_lag lag;
 
-	if (!push_note_read(r->path, kind, &note))
+	if (!r->tape_id || !push_note_read(r->path, r->tape_id, kind, &note))
 		return;
 	lag = push_note_lag(r->path, &note);
 	printf("  \"%s\": {\"url\": ", member);
@@ -216,7 +218,7 @@ static void print_json_push(const struct report *r, const char *member, enum pus
 	printf(", \"waiting_segments\": %ju, \"waiting_bytes\": %ju, \"waiting_ns\": %lld},\n",
 		(uintmax_t)lag.segments, (uintmax_t)lag.bytes,
 		lag.segments ? (long long)time_sub(clock_wall_ns(&clock_system), lag.since_ns) : 0);
-	free(note.url);
+	push_note_release(&note);
 }
 
 static int print_json(const struct report *r, struct err *err)
@@ -364,7 +366,7 @@ static void print_push(const struct report *r, enum push_note_kind kind)
 	struct push_note note;
 	struct push_lag lag;
 
-	if (!push_note_read(r->path, kind, &note))
+	if (!r->tape_id || !push_note_read(r->path, r->tape_id, kind, &note))
 		return;
 	lag = push_note_lag(r->path, &note);
 	fputs("pushed       to ", stdout);
@@ -375,7 +377,7 @@ static void print_push(const struct report *r, enum push_note_kind kind)
 			duration_format(span, time_sub(clock_wall_ns(&clock_system), lag.since_ns)));
 	else
 		puts(", which has every sealed segment");
-	free(note.url);
+	push_note_release(&note);
 }
 
 static int print_page(const struct report *r, struct err *err)
@@ -414,9 +416,12 @@ static int info_show(void *values, const struct operands *operands, struct err *
 	if (rc)
 		return rc;
 	rc = make_report(&r, t, err);
+	if (!rc && tape_identity_of(t, &r.tape_id, NULL))
+		r.tape_id = NULL;
 	if (!rc)
 		rc = (o->json ? print_json : print_page)(&r, err);
 	free(r.resources);
+	free(r.tape_id);
 	tape_close(t);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "recorder/push/stock.h"
 #include "schema/base/clock.h"
 #include "schema/base/version.h"
+#include "schema/tape/identity.h"
 #include "schema/tape/reader.h"
 #include "schema/tape/segment.h"
 #include "schema/tape/tape_lock.h"
@@ -55,33 +56,6 @@ static char *tape_name(const char *path)
 		      ? end
 		      : len;
 	return slice_dup((struct slice){path + begin, end - begin});
-}
-
-static int take_id(void *context, const struct tape_segment_info *s)
-{
-	char **id = context;
-
-	*id = xstrdup(s->tape_id ? s->tape_id : "");
-	return 1;
-}
-
-static int find_id(const char *path, char **ret, struct err *err)
-{
-	struct tape *t;
-	int rc = tape_open(path, &t, err);
-
-	if (rc)
-		return rc;
-	*ret = NULL;
-	rc = tape_each_segment(t, take_id, ret, err);
-	tape_close(t);
-	if (rc < 0)
-		return rc;
-	if (!*ret || !**ret) {
-		free(*ret);
-		return err_set(err, ERR_NOT_FOUND, "tape '%s' has nothing on it yet", path);
-	}
-	return 0;
 }
 
 static bool has_writer(const char *path)
@@ -266,7 +240,7 @@ static int begin(struct push *p, struct err *err)
 	const char *cluster = p->options.cluster ? p->options.cluster : name;
 	int rc = check_cluster(cluster, err);
 
-	rc = rc ? rc : find_id(p->options.tape_path, &id, err);
+	rc = rc ? rc : tape_identity_read(p->options.tape_path, &id, err);
 	if (rc) {
 		free(name);
 		return rc;
@@ -583,9 +557,12 @@ int push_run(struct push *p, struct err *err)
 	if (!rc && p->manifest.segment_count)
 		rc = push_audit(p, err);
 	segment_list_free(list, count);
-	push_note_write(
-		p->options.tape_path, &(struct push_note){p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,
-					      p->url, p->figures.through, clock_wall_ns(&clock_system)});
+	push_note_write(p->options.tape_path,
+		&(struct push_note){.kind = p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,
+			.tape_id = p->manifest.tape_id,
+			.url = p->url,
+			.through = p->figures.through,
+			.pushed_ns = clock_wall_ns(&clock_system)});
 	return rc ? rc : p->figures.damaged_segments ? ERR_CORRUPT : 0;
 }
 

@@ -23,7 +23,9 @@ static int write_note(const char *path, const struct push_note *note)
 	int rc;
 
 	buf_init(&json, LIMIT_CONFIG_BYTES);
-	rc = buf_printf(&json, NULL, "{\"url\": ");
+	rc = buf_printf(&json, NULL, "{\"tape_id\": ");
+	rc = rc ? rc : json_escape(slice_of(note->tape_id), &json, NULL);
+	rc = rc ? rc : buf_printf(&json, NULL, ", \"url\": ");
 	rc = rc ? rc : json_escape(slice_of(note->url), &json, NULL);
 	rc = rc ? rc
 		: buf_printf(&json, NULL, ", \"through\": %u, \"time\": \"%s\"}\n", note->through,
@@ -41,37 +43,61 @@ void push_note_write(const char *tape_path, const struct push_note *note)
 	free(path);
 }
 
-static bool take_note(struct slice json, struct push_note *ret)
+/* The caller frees. NULL: there is no such text. */
+static char *text_at(struct slice json, const char *path)
 {
-	struct slice url, through, time;
+	struct slice value;
 	struct buf text;
-	bool whole = json_get(json, "$.url", &url, NULL) > 0 &&
-		     json_get(json, "$.through", &through, NULL) > 0 &&
-		     json_get(json, "$.time", &time, NULL) > 0 && time.len > 2;
+	char *ret = NULL;
 
-	if (!whole)
-		return false;
 	buf_init(&text, LIMIT_NAME_BYTES);
-	whole = json_unescape(url, &text, NULL) == 0 &&
-		moment_is_absolute((struct slice){time.ptr + 1, time.len - 2}, &ret->pushed_ns);
-	ret->url = whole ? slice_dup(buf_slice(&text)) : NULL;
-	ret->through = (uint32_t)strtoul(through.ptr, NULL, 10); /* a member follows: it ends */
+	if (json_get(json, path, &value, NULL) > 0 && json_unescape(value, &text, NULL) == 0)
+		ret = slice_dup(buf_slice(&text));
 	buf_release(&text);
-	return whole;
+	return ret;
 }
 
-bool push_note_read(const char *tape_path, enum push_note_kind kind, struct push_note *ret)
+static bool take_note(struct slice json, struct push_note *ret)
+{
+	struct slice through;
+	char *time = text_at(json, "$.time");
+	bool whole = time && moment_is_absolute(slice_of(time), &ret->pushed_ns) &&
+		     json_get(json, "$.through", &through, NULL) > 0;
+
+	free(time);
+	if (!whole)
+		return false;
+	ret->through = (uint32_t)strtoul(through.ptr, NULL, 10); /* a member follows: it ends */
+	ret->tape_id = text_at(json, "$.tape_id");
+	ret->url = text_at(json, "$.url");
+	return ret->tape_id && ret->url;
+}
+
+bool push_note_read(
+	const char *tape_path, const char *tape_id, enum push_note_kind kind, struct push_note *ret)
 {
 	char *path = tape_beside(tape_path, endings[kind]);
+	struct push_note note = {.kind = kind};
 	struct buf json;
 	bool found;
 
 	buf_init(&json, LIMIT_CONFIG_BYTES);
-	found = read_config_text(path, &json, NULL) == 0 && take_note(buf_slice(&json), ret);
-	ret->kind = kind;
+	found = read_config_text(path, &json, NULL) == 0 && take_note(buf_slice(&json), &note) &&
+		strcmp(note.tape_id, tape_id) == 0;
 	buf_release(&json);
 	free(path);
+	if (found)
+		*ret = note;
+	else
+		push_note_release(&note);
 	return found;
+}
+
+void push_note_release(struct push_note *note)
+{
+	free(note->tape_id);
+	free(note->url);
+	*note = (struct push_note){0};
 }
 
 struct push_lag push_note_lag(const char *tape_path, const struct push_note *note)

@@ -11,7 +11,7 @@ enum push_note_kind { PUSH_NOTE_STORE, PUSH_NOTE_CLICKHOUSE, PUSH_NOTE_KINDS };
 
 struct push_note {
 	enum push_note_kind kind;
-	char *url;
+	char *tape_id, *url;
 	uint32_t through;  /* the store has every segment up to this number */
 	int64_t pushed_ns; /* wall clock: when that was found */
 };
@@ -19,8 +19,11 @@ struct push_note {
 /* Failures are ignored. */
 void push_note_write(const char *tape_path, const struct push_note *note);
 
-/* False if the tape has no note; the caller frees the URL. */
-bool push_note_read(const char *tape_path, enum push_note_kind kind, struct push_note *ret);
+/* False if the tape in that place, which has that id, has no note: one of a tape that was there before it counts as none. The
+ * caller releases. */
+bool push_note_read(
+	const char *tape_path, const char *tape_id, enum push_note_kind kind, struct push_note *ret);
+void push_note_release(struct push_note *note);
 
 /* Sealed segments here that the store does not have, and when the first of them was sealed (0 without one). */
 struct push_lag {

@@ -5,6 +5,7 @@
 #include "recorder/push/push_note.h"
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
+#include "schema/tape/identity.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ struct pusher {
 	int64_t ends_ns; /* monotonic, once it ends */
 	struct pusher_limits limits;
 	struct pusher_figures figures;
+	char *tape_id; /* NULL: not known yet */
 	struct err err;
 	_Atomic uint32_t through;
 	/* The thread's own. */
@@ -130,29 +132,64 @@ static enum push_note_kind note_kind(const struct pusher *p)
 	return clickhouse_is_url(p->options.url) ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE;
 }
 
-/* What an earlier push to that place has noted. */
-static bool read_note(const struct pusher *p, struct push_note *ret)
+/* The place as notes have it, without a user. The caller frees. */
+static char *noted_place(const struct pusher *p)
 {
-	if (!push_note_read(p->options.tape_path, note_kind(p), ret))
-		return false;
-	if (strncmp(ret->url, p->options.url, strlen(p->options.url)) == 0)
-		return true;
-	free(ret->url);
+	const char *url = p->options.url, *host = strstr(url, "://"), *user = host ? strchr(host, '@') : NULL;
+
+	if (!user || note_kind(p) == PUSH_NOTE_STORE)
+		return xstrdup(url);
+	return xasprintf("%.*s%s", (int)(host + strlen("://") - url), url, user + 1);
+}
+
+/* "s3://BUCKET/PREFIX" as given has the tape's place, "s3://BUCKET/PREFIX/cluster=...". */
+static bool is_there(const struct pusher *p, const char *place)
+{
+	char *url = noted_place(p);
+	size_t len = strlen(url);
+	bool result;
+
+	while (len && url[len - 1] == '/')
+		len--;
+	result = strncmp(place, url, len) == 0 && (!place[len] || place[len] == '/');
+	free(url);
+	return result;
+}
+
+/* What an earlier push of this tape to that place has noted; the caller releases. */
+static bool read_note(struct pusher *p, struct push_note *ret)
+{
+	char *id;
+	bool found;
+
+	pthread_mutex_lock(&p->lock);
+	id = p->tape_id ? xstrdup(p->tape_id) : NULL;
+	pthread_mutex_unlock(&p->lock);
+	found = id && push_note_read(p->options.tape_path, id, note_kind(p), ret);
+	free(id);
+	if (!found || is_there(p, ret->url))
+		return found;
+	push_note_release(ret);
 	return false;
 }
 
 /* From now on `info` says what the store lacks, also if it never answers. */
-static void begin_note(const struct pusher *p)
+static void begin_note(struct pusher *p)
 {
-	const struct push_note begun = {.kind = note_kind(p),
-		.url = (char *)p->options.url,
-		.pushed_ns = clock_wall_ns(&clock_system)};
+	char *id = tape_identity(p->options.tape_path), *place = noted_place(p);
 	struct push_note note;
 
+	pthread_mutex_lock(&p->lock);
+	p->tape_id = id;
+	pthread_mutex_unlock(&p->lock);
 	if (read_note(p, &note))
-		free(note.url);
-	else
-		push_note_write(p->options.tape_path, &begun);
+		push_note_release(&note);
+	else if (id)
+		push_note_write(p->options.tape_path, &(struct push_note){.kind = note_kind(p),
+							      .tape_id = id,
+							      .url = place,
+							      .pushed_ns = clock_wall_ns(&clock_system)});
+	free(place);
 }
 
 static int push_once(struct pusher *p)
@@ -281,11 +318,11 @@ struct pusher_figures pusher_figures(struct pusher *p)
 	pthread_mutex_lock(&p->lock);
 	f = p->figures;
 	pthread_mutex_unlock(&p->lock);
-	if (read_note(p, &note))
-		free(note.url);
+	(void)read_note(p, &note);
 	if (note.through < f.push.through)
 		note.through = f.push.through;
 	lag = push_note_lag(p->options.tape_path, &note);
+	push_note_release(&note);
 	f.push.waiting_segments = lag.segments;
 	f.push.waiting_bytes = lag.bytes;
 	f.push.oldest_waiting_ns = lag.since_ns;
@@ -337,6 +374,7 @@ int pusher_finish(struct pusher *p, struct pusher_figures *ret_figures, struct e
 		*ret_figures = p->figures;
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
+	free(p->tape_id);
 	free(p);
 	return rc;
 }

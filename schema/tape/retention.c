@@ -36,11 +36,14 @@ static uint64_t total_bytes(const struct segment_file *list, size_t count)
 	return sum;
 }
 
+/* Of a file system without a free inode none can be used; some have no limit, and say 0 of 0. */
 static uint64_t free_bytes(const char *path)
 {
 	struct statvfs fs;
 
-	return statvfs(path, &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (statvfs(path, &fs))
+		return UINT64_MAX;
+	return fs.f_files && !fs.f_favail ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
 static bool is_too_much(const struct retention *limits, uint64_t total, int64_t age_ns)

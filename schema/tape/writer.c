@@ -29,9 +29,6 @@
 /* SQLite's log is copied into the database when it has this many pages; by us, not within a commit. */
 #define CHECKPOINT_PAGES 1000
 
-/* Segments are looked at when one was sealed, and that often for their age and for free space. */
-#define RETENTION_EVERY_NS (60 * NS_PER_S)
-
 /* Wall clock against monotonic: a smaller step than this is the kernel's steady correction, not a step. */
 #define CLOCK_STEP_NS (1 * NS_PER_MS)
 
@@ -74,7 +71,7 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 		w->options.clock = &clock_system;
 }
 
-int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
+static int open_once(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err)
 {
 	struct tape_writer *w;
@@ -102,6 +99,22 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	w->durable_seq = w->last_seq;
 	*ret = w;
 	return 0;
+}
+
+/* What a crash left on a full disk cannot be gone on with, and nobody else would make room. */
+int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
+	struct err *err)
+{
+	struct retention_removed removed;
+	struct err full;
+	int rc = open_once(path, options, ret, &full);
+
+	if (rc != ERR_NO_SPACE || !writer_makes_room(path, options, &removed))
+		return rc ? err_copy(err, &full) : 0;
+	rc = open_once(path, options, ret, err);
+	if (!rc)
+		writer_count_removed(*ret, &removed);
+	return rc;
 }
 
 bool tape_writer_is_new(const struct tape_writer *w)
@@ -438,43 +451,6 @@ static int seal_what_is_full(struct tape_writer *w, struct err *err)
 	return rotate ? writer_seal_segment(w, err) : 0;
 }
 
-static bool retention_is_due(const struct tape_writer *w)
-{
-	if (!retention_is_set(&w->options.retention) || w->sealed_segments == 0)
-		return false;
-	return !w->retained_ns || clock_mono_ns(w->options.clock) - w->retained_ns >= RETENTION_EVERY_NS;
-}
-
-/* A book that cannot be written now is no reason to stop: the next removal makes up for it. */
-static void prune_book(const struct tape_writer *w)
-{
-	int64_t pruned = audit_book_prune(w->path, NULL);
-
-	(void)pruned;
-}
-
-static int apply_retention(struct tape_writer *w, struct err *err)
-{
-	const struct clock *clock = w->options.clock;
-	struct retention limits = w->options.retention;
-	struct retention_removed removed;
-	int rc;
-
-	if (!retention_is_due(w))
-		return 0;
-	w->retained_ns = clock_mono_ns(clock);
-	limits.leaves_room = true;
-	limits.hold_ns = w->hold_ns;
-	rc = retention_apply(w->path, &limits, clock_wall_ns(clock), &removed, err);
-	w->removed.segments += removed.segments;
-	w->removed.bytes += removed.bytes;
-	w->group.holds_up |= removed.held_up;
-	w->removed.forced += removed.forced;
-	if (removed.segments)
-		prune_book(w);
-	return rc;
-}
-
 /* One that does not succeed is made up for by the next. */
 static void checkpoint(struct tape_writer *w)
 {
@@ -484,23 +460,32 @@ static void checkpoint(struct tape_writer *w)
 	(void)sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
+static int seal(struct tape_writer *w, struct err *err)
+{
+	struct err full;
+	int rc = seal_what_is_full(w, &full);
+
+	if (rc == ERR_NO_SPACE && writer_frees_space(w))
+		return seal_what_is_full(w, err);
+	return rc ? err_copy(err, &full) : 0;
+}
+
 /* What is due beside making things durable. */
 static int tend(struct tape_writer *w, struct err *err)
 {
 	int rc = 0;
 
 	if (w->db)
-		rc = seal_what_is_full(w, err);
+		rc = seal(w, err);
 	else
 		w->rotate_wanted = false; /* the next segment is a new one anyway */
 	if (!rc)
-		rc = apply_retention(w, err);
-	if (!rc)
-		checkpoint(w);
+		rc = writer_retain(w, err);
+	checkpoint(w); /* also of what was tried in vain */
 	return rc;
 }
 
-static int commit(struct tape_writer *w, struct err *err)
+static int commit_once(struct tape_writer *w, struct err *err)
 {
 	int rc;
 
@@ -512,6 +497,16 @@ static int commit(struct tape_writer *w, struct err *err)
 	if (w->chunk_events && (rc = finish_chunk(w, err)))
 		return rc;
 	return commit_pending(w, err);
+}
+
+static int commit(struct tape_writer *w, struct err *err)
+{
+	struct err full;
+	int rc = commit_once(w, &full);
+
+	if (rc == ERR_NO_SPACE && writer_frees_space(w))
+		return commit_once(w, err);
+	return rc ? err_copy(err, &full) : 0;
 }
 
 /* A tape that is not there any more explains every other failure. */
@@ -548,7 +543,7 @@ void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
 		.pending_bytes = tape_writer_pending_bytes(w),
 		.memory_bytes = extent_memory(w->extent) + frame_writer_memory(w->frame),
 		.extent_bytes = w->options.extent_bytes,
-		.takes_long = retention_is_due(w) || extent_is_full(w) ||
+		.takes_long = writer_retains_now(w) || extent_is_full(w) ||
 			      (w->db ? segment_is_full(w) || w->wal_pages >= CHECKPOINT_PAGES
 				     : w->segment && has_pending(w)),
 	};

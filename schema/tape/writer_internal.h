@@ -1,8 +1,8 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
  * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there), writer_copy.c
- * (events out of other tapes), writer_group.c (segments that share a state), and by the code that makes a
- * tape out of others: recover_write.c, remake_internal.h, merge_internal.h.
+ * (events out of other tapes), writer_group.c (segments that share a state), writer_retention.c (removing
+ * old ones), and by the code that makes a tape out of others: recover_write.c, remake_internal.h, merge_internal.h.
  *
  *   append        -> extent: records, sorted later
  *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction
@@ -130,6 +130,20 @@ int writer_group_recover(
 /* Counts what lives where the last segment does not say it. What cannot be counted stays unknown, and the next
  * segment begins with the whole state. */
 void writer_group_measure(struct tape_writer *w, const struct segment_file *last);
+
+/* writer_retention.c */
+
+/* Whether old segments are to be looked at. */
+bool writer_retains_now(const struct tape_writer *w);
+/* If so, removes those beyond the limits. */
+int writer_retain(struct tape_writer *w, struct err *err) MUST_CHECK;
+/* The same at once, on a full disk. False if nothing was removed. */
+bool writer_frees_space(struct tape_writer *w);
+/* Before a tape is open: removes what `keep_free_bytes` asks for, whoever waits for it. False if that is nothing. */
+bool writer_makes_room(
+	const char *path, const struct tape_writer_options *options, struct retention_removed *ret);
+/* These were removed before it was open. */
+void writer_count_removed(struct tape_writer *w, const struct retention_removed *removed);
 
 /* writer_copy.c, of a bulk writer */
 

@@ -129,6 +129,15 @@ class Push(PushTest):
         self.push()
         self.assertEqual(len(self.store.keys("manifest.json")), 2)
 
+    def test_what_is_known_of_a_push_is_forgotten_with_the_tape(self):
+        self.push()
+        self.assertIn("which has every sealed segment", self.run_tape("info", self.tape).stdout)
+        shutil.rmtree(self.tape)
+        self.make_tape(self.tape, segments(1))
+        self.assertNotIn("pushed", self.run_tape("info", self.tape).stdout)
+        self.push()
+        self.assertIn("which has every sealed segment", self.run_tape("info", self.tape).stdout)
+
     def test_a_prefix_of_any_characters_is_one_and_is_json_in_json(self):
         for prefix in ("a b", "ä+ö", "x%20y", "q&r=s?t#u", "a'b\"c\\d(e)*", "line\nbreak", "a//b", ".."):
             with self.subTest(prefix):

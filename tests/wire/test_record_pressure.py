@@ -131,6 +131,33 @@ class FullDisk(SmallDisk, RecordTest):
         second = self.record().ready(1)
         self.assertEqual(len(second.wait_events(2)), 2)
 
+    def record_segments(self, how):
+        """Several sealed segments, and then a full disk; `how` ends the recorder on it."""
+        recording = self.record("pods", "--segment-events", "20").ready(1)
+        self.pods.watching()
+
+        def sealed():
+            self.pods.put("p", spec={"x": os.urandom(3000).hex()})
+            return len([f for f in os.listdir(recording.tape) if f.startswith("seg-")])
+        wait_for(lambda: sealed() >= 5, "sealed segments")
+        self.fill()
+        recording.stop(how)
+
+    def begin_on_it_with_room_to_keep(self):
+        recording = self.record("pods", "--keep-free", "512K").ready(1)
+        self.pods.put("after")
+        wait_for(lambda: f"ADDED after {self.api.rv}" in recording.events(), "the event")
+        wait_for(lambda: "removed the oldest segments" in recording.stderr, "what was removed")
+        self.assertEqual(recording.stop(), 0, recording.stderr)
+
+    def test_on_a_full_disk_one_that_is_to_keep_room_begins_by_removing_the_oldest_segments(self):
+        self.record_segments(signal.SIGTERM)
+        self.begin_on_it_with_room_to_keep()
+
+    def test_so_does_one_that_goes_on_with_what_a_crash_left_there(self):
+        self.record_segments(signal.SIGKILL)
+        self.begin_on_it_with_room_to_keep()
+
     def test_no_room_at_all_at_the_start(self):
         self.fill()
         recording = self.record()

@@ -1,12 +1,12 @@
 /* tape_set.c: see tape_set.h. */
 #include "tools/cli/tape_set.h"
+#include "schema/tape/identity.h"
 
 #include "recorder/push/remote_tape.h"
 #include "recorder/push/s3.h"
 #include "schema/base/visible.h"
 #include "schema/tape/format.h"
 #include "schema/tape/new_tape.h"
-#include "tools/cli/tape_identity.h"
 
 #include <dirent.h>
 #include <errno.h>

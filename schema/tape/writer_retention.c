@@ -1,0 +1,71 @@
+/* writer_retention.c: removing old segments while a tape is written. See retention.h. */
+#include "schema/tape/audit_keep.h"
+#include "schema/tape/writer_internal.h"
+
+/* Segments are looked at when one was sealed, and that often for their age and for free space. */
+#define RETENTION_EVERY_NS (60 * NS_PER_S)
+
+bool writer_retains_now(const struct tape_writer *w)
+{
+	if (!retention_is_set(&w->options.retention) || w->sealed_segments == 0)
+		return false;
+	return !w->retained_ns || clock_mono_ns(w->options.clock) - w->retained_ns >= RETENTION_EVERY_NS;
+}
+
+/* A book that cannot be written now is no reason to stop: the next removal makes up for it. */
+static void prune_book(const struct tape_writer *w)
+{
+	int64_t pruned = audit_book_prune(w->path, NULL);
+
+	(void)pruned;
+}
+
+int writer_retain(struct tape_writer *w, struct err *err)
+{
+	const struct clock *clock = w->options.clock;
+	struct retention limits = w->options.retention;
+	struct retention_removed removed;
+	int rc;
+
+	if (!writer_retains_now(w))
+		return 0;
+	w->retained_ns = clock_mono_ns(clock);
+	limits.leaves_room = true;
+	limits.hold_ns = w->hold_ns;
+	rc = retention_apply(w->path, &limits, clock_wall_ns(clock), &removed, err);
+	w->removed.segments += removed.segments;
+	w->removed.bytes += removed.bytes;
+	w->group.holds_up |= removed.held_up;
+	w->removed.forced += removed.forced;
+	if (removed.segments)
+		prune_book(w);
+	return rc;
+}
+
+bool writer_frees_space(struct tape_writer *w)
+{
+	uint64_t before = w->removed.segments;
+
+	w->retained_ns = 0;
+	return writer_retain(w, NULL) == 0 && w->removed.segments > before;
+}
+
+bool writer_makes_room(
+	const char *path, const struct tape_writer_options *options, struct retention_removed *ret)
+{
+	struct retention limits = {0};
+
+	if (!options || !options->retention.keep_free_bytes)
+		return false;
+	limits.keep_free_bytes = options->retention.keep_free_bytes;
+	limits.may_go = options->retention.may_go;
+	limits.context = options->retention.context;
+	return retention_apply(path, &limits, 0, ret, NULL) == 0 && ret->segments;
+}
+
+void writer_count_removed(struct tape_writer *w, const struct retention_removed *removed)
+{
+	w->sealed_segments += removed->segments;
+	w->sealed_disk_bytes += removed->bytes;
+	w->removed = *removed;
+}
