@@ -3,6 +3,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "schema/base/processors.h"
 #include "schema/tape/identity.h"
 #include "schema/tape/position.h"
 #include "tools/cli/position_help.h"
@@ -440,9 +441,7 @@ static int check_merge(const struct sweep_values *v, const struct operands *oper
 /* Most programs wait most of the time. */
 static size_t jobs_of_machine(void)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return processors > 8 ? 32 : 4 * (size_t)processors;
+	return 4 * processors(8);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -174,7 +174,7 @@ int sweep_control_write(const struct sweep_position *p, const char *path, struct
 struct sweep_job {
 	pid_t pid; /* 0: none */
 	int64_t begun_ns, deadline_ns;
-	int64_t lasted_ns, used_ns; /* once it has ended; used: of processors */
+	int64_t lasted_ns, used_ns, idle_ns; /* once it has ended; of processors, by it and by nobody */
 	bool timed_out;
 };
 

@@ -19,13 +19,15 @@
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
  * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
- * hold it is left until the last of them is taken; the collector's own do not count, which takes them. */
+ * hold it is left until the last of them is taken, whoever deletes it; the collector's own do not count, which takes them. */
 #define IS_HELD                                                                                              \
 	"EXISTS (SELECT 1 FROM json_each(iif(json_valid(object), object, '{}'), '$.metadata.finalizers')"    \
 	" WHERE value NOT IN ('orphan', 'foregroundDeletion'))"
 #define HAS_ENDED                                                                                            \
 	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD                 \
 	" AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
+/* Others only wait for that, such as the collector. */
+#define IS_LET_GO "(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD ")"
 
 /* What lies over the tape at the end is there, though the tape may have deleted it: it leaves that to programs, or a finalizer
  * of theirs holds it. */
@@ -81,8 +83,8 @@ static const char effects_sql[] =
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix, NULL AS uid FROM left AS l"
 	"   WHERE (policy <> 'overlay'"
-	"    OR NOT (" HAS_ENDED
-	" OR coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone))) AND NOT EXISTS (SELECT 1"
+	"    OR NOT (" HAS_ENDED " OR (NOT " IS_HELD
+	" AND coalesce(json_extract(object, '$.metadata.uid'), '') IN (SELECT uid FROM gone)))) AND NOT EXISTS (SELECT 1"
 	"    FROM emptied AS n WHERE n.name = l.namespace AND n.seq > l.seq)"
 	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL, uid"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
@@ -90,7 +92,8 @@ static const char effects_sql[] =
 	"    AND (apigroup, resource, namespace, name) NOT IN made"
 	"  UNION ALL SELECT 'deleted', seq, seq, apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL,"
 	"   json_extract(object, '$.metadata.uid')"
-	"   FROM left WHERE policy = 'overlay' AND (apigroup, resource, namespace, name) NOT IN made AND " HAS_ENDED
+	"   FROM left WHERE policy = 'overlay' AND (apigroup, resource, namespace, name) NOT IN made AND (" HAS_ENDED
+	" OR (" IS_LET_GO " AND json_extract(object, '$.metadata.uid') IN (SELECT uid FROM gone)))"
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL, NULL FROM w WHERE verb = 'deletecollection')";
 

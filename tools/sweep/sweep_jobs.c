@@ -10,6 +10,7 @@
 #include "tools/sweep/sweep.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/processors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +76,8 @@ int sweep_job_start(struct sweep_job *job, const struct command *replay, char **
 	if (pid < 0)
 		return err_set_errno(err, errno, "cannot start a replay");
 	setpgid(pid, pid);
-	*job = (struct sweep_job){.pid = pid, .begun_ns = clock_mono_ns(&clock_system)};
+	*job = (struct sweep_job){
+		.pid = pid, .begun_ns = clock_mono_ns(&clock_system), .idle_ns = -processors_idle_ns()};
 	job->deadline_ns = job->begun_ns + timeout_ns;
 	return 0;
 }
@@ -96,6 +98,7 @@ static bool has_ended(struct sweep_job *job)
 	kill(-job->pid, SIGKILL);
 	wait4(job->pid, NULL, 0, &used);
 	job->lasted_ns = clock_mono_ns(&clock_system) - job->begun_ns;
+	job->idle_ns += processors_idle_ns();
 	job->used_ns = time_of(used.ru_utime) + time_of(used.ru_stime);
 	job->pid = 0;
 	return true;

@@ -72,20 +72,37 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 	return at == end - 1 ? 1 : at - first + 1;
 }
 
-/* Of what lasts the whole tape none leads: its run takes long. Returns how many there are. */
-static size_t choose_leaders(struct sweep_positions *p)
+/* Of what lasts the whole tape none leads: its run takes long. */
+static bool can_lead(const struct sweep_position *p, bool ends)
 {
-	unsigned led = 0;
-	size_t count = 0;
+	bool is_end = p->kind == SWEEP_DELETION || p->kind == SWEEP_TERMINATION;
 
+	return p->turn == 0 && p->kind != SWEEP_ALWAYS && (is_end || !ends);
+}
+
+/* The first of each pattern that does not lead yet; ends: of the ends of objects. */
+static void choose_first(struct sweep_positions *p, bool ends, unsigned *led)
+{
 	for (size_t i = 0; i < p->count; i++) {
 		struct sweep_position *item = &p->items[i];
 
-		item->leads = !(led >> item->pattern & 1) && item->kind != SWEEP_ALWAYS && item->turn == 0;
-		led |= (unsigned)item->leads << item->pattern;
-		count += item->leads;
+		if (*led >> item->pattern & 1 || !can_lead(item, ends))
+			continue;
+		item->leads = true;
+		*led |= 1u << item->pattern;
 	}
-	return count;
+}
+
+/* An end that passes unseen is what caches get wrong most. Returns whether there are any. */
+static bool choose_leaders(struct sweep_positions *p)
+{
+	unsigned led = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		p->items[i].leads = false;
+	choose_first(p, true, &led);
+	choose_first(p, false, &led);
+	return led;
 }
 
 /* Each change of another sort is rare: but few of them come before the second of anything else. */

@@ -3,9 +3,9 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/base/processors.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #define QUICK_MIN_NS    (100 * NS_PER_MS) /* of quiet, where that is enough without faults ... */
 #define QUICK_MAX_NS    (400 * NS_PER_MS)
@@ -16,15 +16,17 @@
 #define PACED_NS_MAX                                                                                         \
 	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
 
+/* As many as the processors bear, of which others leave what the first run used and nobody did. */
 void sweep_fit_jobs(struct sweep *s)
 {
 	const struct sweep_job *first = &s->runs.job[0];
-	size_t processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN), fit;
+	size_t own = processors(SWEEP_JOBS_MAX), fit;
+	int64_t left_ns = first->used_ns + first->idle_ns, most_ns = (int64_t)own * first->lasted_ns;
 
 	if (s->v->jobs || first->used_ns <= 0)
 		return;
-	fit = processors * (size_t)(first->lasted_ns / first->used_ns);
-	fit = fit > processors ? fit : processors;
+	fit = (size_t)((left_ns < most_ns ? left_ns : most_ns) / first->used_ns);
+	fit = fit > own ? fit : own;
 	s->jobs = fit < s->jobs ? fit : s->jobs;
 }
 

@@ -12,6 +12,12 @@
  *   watches of B    |---------------------------- away ---------------------------|
  *
  * Here the program does not know that O is in use when it sees O's end. What it does then no list undoes: it has to ask the server.
+ *
+ *   the tape        O is deleted ...... B, of which O was an owner, is deleted, or is to be ...
+ *   watches of O    |------------------------------ away ------------------------------|
+ *
+ * The program looks at B's end with an owner that it believes to be there, and is told of the owner's end when B needs it no more:
+ * what holds B must be let go of then.
  */
 #include "tools/sweep/sweep_rows.h"
 
@@ -42,6 +48,14 @@ static const char ends_sql[] = EVENTS
 	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
 	" SELECT b.seq, min(a.seq) AS ended FROM e AS b JOIN ends AS a ON a.seq BETWEEN b.seq + 1 AND b.seq + " APART_MAX
 	" AND " B_NAMES_A " GROUP BY b.seq, a.of ORDER BY ended DESC, b.seq DESC";
+
+/* The deletion of an object, and the first end of an object after it of which it was an owner, for each resource. */
+static const char owned_sql[] = EVENTS
+	", ends AS MATERIALIZED (SELECT min(seq) AS seq, of, object FROM e WHERE type = 'DELETED'"
+	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
+	" SELECT a.seq, min(b.seq) AS ended FROM e AS a JOIN ends AS b ON b.seq BETWEEN a.seq + 1 AND a.seq + " APART_MAX
+	" AND a.type = 'DELETED' AND b.of <> a.of AND EXISTS (SELECT 1 FROM json_each(b.object, '$.metadata.ownerReferences') AS o"
+	"  WHERE json_extract(o.value, '$.uid') = a.uid) GROUP BY a.seq, b.of ORDER BY ended DESC, a.seq DESC";
 
 /* One that can be acted on, and is not deleted before the other has come. */
 static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
@@ -119,11 +133,32 @@ static int on_end(void *context, const struct sql_value *v, size_t count, struct
 	return 0;
 }
 
+static int on_owned(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	const struct sweep_finding *f = context;
+	size_t owner = sweep_rows_find(f->all, (uint64_t)v[0].integer),
+	       ended = sweep_rows_find(f->all, (uint64_t)v[1].integer);
+	const struct sweep_row *a, *b;
+
+	(void)count;
+	(void)err;
+	if (owner == SWEEP_NO_ROW || ended == SWEEP_NO_ROW)
+		return 0;
+	a = &f->all->items[owner];
+	b = &f->all->items[ended];
+	if (a->reached && b->reached && a->time_ns < b->time_ns)
+		add_place(
+			f, owner, ended, xasprintf("deleted, then the end of %s that it owned", b->resource));
+	return 0;
+}
+
 int sweep_references_find(struct sql_session *s, const struct sweep_finding *f, struct err *err)
 {
 	const struct sql_sink pairs = {.row = on_pair, .context = (void *)f};
 	const struct sql_sink ends = {.row = on_end, .context = (void *)f};
+	const struct sql_sink owned = {.row = on_owned, .context = (void *)f};
 	int rc = sql_session_run(s, slice_of(references_sql), &pairs, err);
 
-	return rc ? rc : sql_session_run(s, slice_of(ends_sql), &ends, err);
+	rc = rc ? rc : sql_session_run(s, slice_of(ends_sql), &ends, err);
+	return rc ? rc : sql_session_run(s, slice_of(owned_sql), &owned, err);
 }
