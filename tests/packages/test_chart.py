@@ -51,6 +51,20 @@ class Chart(unittest.TestCase):
     def test_helm_finds_nothing_wrong_with_it(self):
         self.assertIn("0 chart(s) failed", run(HELM, "lint", "--strict", CHART))
 
+    def test_values_that_mean_nothing_are_refused(self):
+        for value in ("record.exclude=secrets", "record.excludes={secrets}", "metrics.port=abc", "retention.maxAge=30", "retention.maxsize=1G"):
+            with self.subTest(value):
+                done = subprocess.run([HELM, "template", "rec", CHART, "--kube-version", "1.34", "--set", value], capture_output=True, text=True, check=False)
+                self.assertNotEqual(done.returncode, 0, done.stdout)
+                self.assertIn(value.split(".")[0], done.stderr)
+
+    def test_two_releases_of_one_name_stand_side_by_side_in_two_namespaces(self):
+        def names(namespace):
+            out = run(HELM, "template", "rec", CHART, "--namespace", namespace, "--kube-version", "1.34")
+            return {(o["kind"], o["metadata"]["name"]) for o in yaml.safe_load_all(out) if o and "namespace" not in o["metadata"]}
+        self.assertEqual({kind for kind, _ in names("a")}, {"ClusterRole", "ClusterRoleBinding"})
+        self.assertEqual(names("a") & names("b"), set())
+
     def test_limits_may_be_numbers_of_bytes(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as values:
             values.write("retention: {maxSize: 17179869184, keepFree: 1073741824}")
@@ -88,7 +102,7 @@ class Chart(unittest.TestCase):
 
         def leaves_out(objects):
             return "--exclude=secrets" in of_kind(objects, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
-        for values in ((), ("record.exclude={}",), ("record.exclude={events}",), ("record.everything=true",)):
+        for values in ((), ("record.exclude={}",), ("record.exclude={events}",), ("record.everything=true",), ("record.resources={secrets}",)):
             with self.subTest(values=values):
                 made = render(*values)
                 self.assertEqual(may_read(made), not leaves_out(made))

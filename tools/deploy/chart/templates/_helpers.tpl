@@ -14,9 +14,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{- /* What is left out, as JSON: what the user says, else Secrets unless everything is recorded. */}}
+{{- /* Of what belongs to no namespace: a second release of that name may be in another one. */}}
+{{- define "kubetape.clusterName" -}}
+{{ printf "%s-%s" .Release.Namespace (include "kubetape.name" .) }}
+{{- end }}
+
+{{- /* What is left out, as JSON: what the user says, else Secrets unless they are asked for. */}}
 {{- define "kubetape.exclude" -}}
-{{- $default := ternary list (list "secrets") .Values.record.everything -}}
+{{- $default := ternary list (list "secrets") (or .Values.record.everything (has "secrets" .Values.record.resources)) -}}
 {{- toJson (kindIs "slice" .Values.record.exclude | ternary .Values.record.exclude $default | compact) -}}
 {{- end }}
 
