@@ -71,9 +71,10 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 		w->options.clock = &clock_system;
 }
 
-static int open_once(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
+int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err)
 {
+	struct retention_removed removed;
 	struct tape_writer *w;
 	struct tape_lock lock;
 	int rc = tape_lock_take(path, &lock, err);
@@ -91,30 +92,16 @@ static int open_once(const char *path, const struct tape_writer_options *options
 	set_options(w, options);
 	read_boot_id(w->boot_id);
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
+	writer_make_room(w, &removed); /* what a crash left on a full disk cannot be gone on with */
 	rc = writer_recover(w, err);
 	if (rc) {
 		tape_writer_abandon(w);
 		return rc;
 	}
+	writer_count_removed(w, &removed);
 	w->durable_seq = w->last_seq;
 	*ret = w;
 	return 0;
-}
-
-/* What a crash left on a full disk cannot be gone on with, and nobody else would make room. */
-int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
-	struct err *err)
-{
-	struct retention_removed removed;
-	struct err full;
-	int rc = open_once(path, options, ret, &full);
-
-	if (rc != ERR_NO_SPACE || !writer_makes_room(path, options, &removed))
-		return rc ? err_copy(err, &full) : 0;
-	rc = open_once(path, options, ret, err);
-	if (!rc)
-		writer_count_removed(*ret, &removed);
-	return rc;
 }
 
 bool tape_writer_is_new(const struct tape_writer *w)

@@ -50,17 +50,15 @@ bool writer_frees_space(struct tape_writer *w)
 	return writer_retain(w, NULL) == 0 && w->removed.segments > before;
 }
 
-bool writer_makes_room(
-	const char *path, const struct tape_writer_options *options, struct retention_removed *ret)
+void writer_make_room(const struct tape_writer *w, struct retention_removed *ret)
 {
-	struct retention limits = {0};
+	struct retention limits = w->options.retention;
 
-	if (!options || !options->retention.keep_free_bytes)
-		return false;
-	limits.keep_free_bytes = options->retention.keep_free_bytes;
-	limits.may_go = options->retention.may_go;
-	limits.context = options->retention.context;
-	return retention_apply(path, &limits, 0, ret, NULL) == 0 && ret->segments;
+	limits.max_bytes = 0;
+	limits.max_age_ns = 0;
+	*ret = (struct retention_removed){0};
+	if (limits.keep_free_bytes)
+		(void)!retention_apply(w->path, &limits, 0, ret, NULL);
 }
 
 void writer_count_removed(struct tape_writer *w, const struct retention_removed *removed)

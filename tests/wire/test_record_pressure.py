@@ -132,14 +132,15 @@ class FullDisk(SmallDisk, RecordTest):
         self.assertEqual(len(second.wait_events(2)), 2)
 
     def record_segments(self, how):
-        """Several sealed segments, and then a full disk; `how` ends the recorder on it."""
+        """Sealed segments of 2 MB, and then a full disk; `how` ends the recorder on it."""
+        subprocess.run(["mount", "-o", "remount,size=16m", self.disk], check=True)
         recording = self.record("pods", "--segment-events", "20").ready(1)
         self.pods.watching()
 
         def sealed():
-            self.pods.put("p", spec={"x": os.urandom(3000).hex()})
-            return len([f for f in os.listdir(recording.tape) if f.startswith("seg-")])
-        wait_for(lambda: sealed() >= 5, "sealed segments")
+            self.pods.put("p", spec={"x": os.urandom(5000).hex()})
+            return [os.path.getsize(entry) for entry in os.scandir(recording.tape) if entry.name.startswith("seg-") and entry.name.endswith(".db")]
+        wait_for(lambda: len(sealed()) >= 4 and sum(sealed()) > 2 << 20, "sealed segments")
         self.fill()
         recording.stop(how)
 
