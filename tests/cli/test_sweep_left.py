@@ -8,7 +8,7 @@ import unittest
 
 import test_sweep
 import test_sweep_patterns
-from replays import CONFIGMAPS, NODES, PODS, obj
+from replays import CONFIGMAPS, NODES, PODS, Tape, obj
 
 TESTS_APART = True  # each takes long
 
@@ -74,6 +74,49 @@ def look(pod, *_):
 Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
 time.sleep(600)
 """
+
+
+# Takes its finalizer off pods that are to go once their owner is gone. The buggy one does not look at them again when it learns
+# of the owner's end after theirs.
+LETTING_GO = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster, owners, pods = Cluster(), set(), {}
+Informer.pause_s = 0.3  # longer than an event waits for in lock-step
+def look(pod, *_):
+    meta = pod["metadata"]
+    pods[meta["uid"]] = pod
+    if "deletionTimestamp" in meta and meta["ownerReferences"][0]["uid"] not in owners and meta.pop("finalizers", None):
+        cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], pod)
+def owner_has_gone(owner, *_):
+    owners.discard(owner["metadata"]["uid"])
+    for pod in list(pods.values()) if sys.argv[2] == "mended" else []:
+        look(pod)
+maps = Informer(cluster, "/api/v1/configmaps", lambda owner: owners.add(owner["metadata"]["uid"]), lambda *_: None, owner_has_gone)
+maps.start()
+maps.synced.wait()
+Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
+def owned_tape(path):
+    """Pods that are held by a finalizer lose their owner, and are to be deleted."""
+    owner = obj(CONFIGMAPS, "owner", 10)
+    tape = Tape().listed(CONFIGMAPS, 10, [owner])
+
+    def pod(n, rv, **meta):
+        thing = obj(PODS, "web-%d" % n, rv)
+        thing["metadata"].update(finalizers=["example.com/hold"], ownerReferences=[{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "uid-owner"}], **meta)
+        return thing
+
+    tape.listed(PODS, 12, [pod(n, 11 + n) for n in range(2)])
+    tape.event(1, CONFIGMAPS, "DELETED", owner | {"metadata": owner["metadata"] | {"resourceVersion": "20"}})
+    for n in range(2):
+        tape.event(2 + n, PODS, "MODIFIED", pod(n, 21 + n, deletionTimestamp="2027-01-15T08:00:02Z"))
+    tape.event(5, CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "another", 30))
+    return tape.write(path)
 
 
 class Found(test_sweep_patterns.Accompanied):
@@ -286,6 +329,17 @@ class SweepLeftTest(unittest.TestCase):
         report = self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms",
             command=[sys.executable, "-c", COUNTING, os.path.dirname(test_sweep_patterns.BLIND)]), 0)
         self.assertGreater(report["unseen"], 0)
+
+    def test_finds_what_holds_an_object_whose_owner_has_gone_unseen(self):
+        self.tape = owned_tape(os.path.join(self.folder, "owned.tape"))
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            with self.subTest(kind=kind):
+                report = self.end(self.begin("--at", "references", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms", "--write", "overlay",
+                    "-o", os.path.join(self.folder, kind), command=[sys.executable, "-c", LETTING_GO, os.path.dirname(test_sweep_patterns.BLIND), kind]), code)
+        (found,) = self.wrong(report)
+        self.assertEqual((found["object"], found["differences"]), ("default/owner", ["pods default/web-0 is not deleted (without the gap: it is)"]))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
 
     def test_what_is_numbered_state_by_state_may_have_lower_numbers_where_one_was_not_to_be_seen(self):
         self.tape = test_sweep.Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "numbered.tape"))

@@ -80,6 +80,7 @@ class Informer(threading.Thread):
     was not seen itself, but follows from a list, is a tombstone."""
 
     by_socket = False
+    pause_s = 0.05  # before it asks again
 
     def __init__(self, cluster, path, added, updated, deleted, first=""):
         super().__init__(daemon=True)
@@ -97,9 +98,9 @@ class Informer(threading.Thread):
                 self.watch()
             except Gone:
                 self.rv = None
-                time.sleep(0.05)
+                time.sleep(self.pause_s)
             except (OSError, http.client.HTTPException, ValueError):
-                time.sleep(0.05)
+                time.sleep(self.pause_s)
 
     def list(self):
         status, answer = self.cluster.ask("GET", self.path + ("?" + self.first if self.first and not self.synced.is_set() else ""))
