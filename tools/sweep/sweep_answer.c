@@ -107,6 +107,11 @@ static const char effects_sql[] =
 	" '$.status.observedGeneration', '$.metadata.selfLink'),"                                            \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
 
+/* The object's own UID and a drawn name, which a run gives out, may stand anywhere: a Job's are labels of its pods. */
+#define NAMELESS(content)                                                                                    \
+	"replace(replace(" content ", iif(length(own_uid) >= 32, own_uid, ''), '(its UID)'),"                \
+	" iif(coalesce(prefix, '') = '', '', name), coalesce(prefix, '') || '*')"
+
 /* What answered a binding or an eviction tells nothing of the object. A binding is told as what it does to the pod. */
 #define IS_STATUS "coalesce(json_valid(object) AND json_extract(object, '$.kind') = 'Status', 0)"
 #define BOUND     "json_object('spec', json_object('nodeName', json_extract(body, '$.target.name')))"
@@ -123,9 +128,8 @@ static const char last_sql[] =
 	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')) AS last_seq"
 	"   FROM (SELECT * FROM effects UNION ALL SELECT * FROM held) AS f),";
 
-/* The same as keys and contents; and, of an object of the tape that writes lie over, what the tape had of it. What was
- * done to an object of the tape is no more when the tape has deleted it and made another one of that name; unless it is
- * there all the same. */
+/* What the tape had of an object of its own that writes lie over, and the content that counts. What was done to such an
+ * object is no more when the tape has deleted it and made another one of that name; unless it is there all the same. */
 static const char told_sql[] =
 	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.seq = last_seq) AS last_type,"
 	"   (SELECT e.uid FROM events AS e WHERE e.seq = last_seq) AS last_uid, CASE WHEN what = 'deleted' THEN uid"
@@ -156,14 +160,19 @@ static const char told_sql[] =
 	"    FROM json_each(body) AS o WHERE coalesce(json_extract(o.value, '$.op'), '') <> 'test')"
 	"   ELSE body END AS content FROM beside AS p"
 	"  WHERE is_there OR (coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
-	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay'))))"
+	"   OR name = '(all)') AND NOT (is_succeeded AND (what = 'kept' OR policy = 'overlay'))))";
+
+/* The same as keys and contents, the tape's beside them. */
+static const char keys_sql[] =
 	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
 	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
-	" resource || iif(apigroup = '', '', '.' || apigroup), iif(json_valid(content) AND json_type(content) ="
-	"  'object', " WITHOUT_NOISE("content") ", content), made_seq * (made_seq > (SELECT seq FROM start)),"
-						" iif(json_valid(tape), " WITHOUT_NOISE(
-							"tape") ", NULL) FROM told";
+	" resource || iif(apigroup = '', '', '.' || apigroup), " NAMELESS(
+		"iif(json_valid(content) AND json_type(content) ="
+		"  'object', " WITHOUT_NOISE(
+			"content") ", content)") ", made_seq * (made_seq > (SELECT seq FROM start)),"
+						 " iif(json_valid(tape), " WITHOUT_NOISE(
+							 "tape") ", NULL) FROM told";
 
 #define STRIKES                                                                                              \
 	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \
@@ -347,7 +356,7 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 {
 	const struct sql_sink facts = {.row = on_facts, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
-	char *sql = xasprintf("%s%s%s%s%s", there_sql, left_sql, effects_sql, last_sql, told_sql);
+	char *sql = xasprintf("%s%s%s%s%s%s", there_sql, left_sql, effects_sql, last_sql, told_sql, keys_sql);
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)
