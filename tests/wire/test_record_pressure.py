@@ -138,9 +138,13 @@ class FullDisk(SmallDisk, RecordTest):
         self.pods.watching()
 
         def sealed():
-            self.pods.put("p", spec={"x": os.urandom(5000).hex()})
             return [os.path.getsize(entry) for entry in os.scandir(recording.tape) if entry.name.startswith("seg-") and entry.name.endswith(".db")]
-        wait_for(lambda: len(sealed()) >= 4 and sum(sealed()) > 2 << 20, "sealed segments")
+        events = 0
+        while len(sealed()) < 4 or sum(sealed()) < 2 << 20:
+            for _ in range(20):
+                self.pods.put("p", spec={"x": os.urandom(5000).hex()})
+            events += 20
+            recording.wait_events(events)
         self.fill()
         recording.stop(how)
 
