@@ -190,17 +190,6 @@ class SweepTest(unittest.TestCase):
         again = self.repeat(line)
         self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (1, "configmaps default/web-2 is left (golden: not)"), again.stderr)
 
-    def test_of_a_program_that_uses_the_processors_fewer_run_side_by_side(self):
-        jobs = []
-        for seconds in (0, 4):
-            program = "import sys, time; sys.path.insert(0, sys.argv[1]); from informer import *; nothing = lambda *_: None\n" \
-                f"while time.process_time() < {seconds}: pass\n" \
-                "Informer(Cluster(), '/api/v1/pods', nothing, nothing, nothing).start(); time.sleep(600)"
-            sweep = self.begin("--at", "none", "--patterns", "unobserved", "--settle", "500ms", "-j", "0", "-o", os.path.join(self.folder, f"out-{seconds}"),
-                command=[sys.executable, "-c", program, os.path.dirname(CONTROLLER)])
-            jobs.append(json.loads(sweep.communicate(timeout=DEADLINE_S)[0])["jobs"])
-        self.assertGreater(*jobs)
-
     def test_what_an_earlier_sweep_has_left_is_kept(self):
         here = lambda *options: subprocess.run([KUBETAPE, "sweep", self.tape, "--at", "none", *options, "--", "true"], cwd=self.folder,
             capture_output=True, text=True, timeout=DEADLINE_S)

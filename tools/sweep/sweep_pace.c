@@ -16,17 +16,22 @@
 #define PACED_NS_MAX                                                                                         \
 	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
 
-/* As many as the processors bear, of which others leave what the first run used and nobody did. */
+size_t sweep_jobs_fit(const struct sweep_job *first, size_t own)
+{
+	int64_t left_ns = first->used_ns + first->idle_ns, most_ns = (int64_t)own * first->lasted_ns;
+	size_t fit = (size_t)((left_ns < most_ns ? left_ns : most_ns) / first->used_ns);
+
+	return fit > own ? fit : own;
+}
+
 void sweep_fit_jobs(struct sweep *s)
 {
 	const struct sweep_job *first = &s->runs.job[0];
-	size_t own = processors(SWEEP_JOBS_MAX), fit;
-	int64_t left_ns = first->used_ns + first->idle_ns, most_ns = (int64_t)own * first->lasted_ns;
+	size_t fit;
 
 	if (s->v->jobs || first->used_ns <= 0)
 		return;
-	fit = (size_t)((left_ns < most_ns ? left_ns : most_ns) / first->used_ns);
-	fit = fit > own ? fit : own;
+	fit = sweep_jobs_fit(first, processors(SWEEP_JOBS_MAX));
 	s->jobs = fit < s->jobs ? fit : s->jobs;
 }
 

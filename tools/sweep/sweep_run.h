@@ -104,4 +104,8 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 int sweep_run_session(const struct sweep_runs *s, const struct sweep_slot *slot, struct sql_session **ret,
 	struct err *err) MUST_CHECK;
 
+/* How many of them go side by side, as the first one tells: it used time of processors, and others left some; `own` is how many
+ * this process may use. At least that many. In sweep_pace.c. */
+size_t sweep_jobs_fit(const struct sweep_job *first, size_t own);
+
 #endif
