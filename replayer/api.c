@@ -299,7 +299,7 @@ static void note_doing(struct run *run, const struct api_path *p, enum verb verb
 	if (is_discovery || is_work)
 		run_asked(run, p, verb);
 	if (is_discovery)
-		run_is_unfinished(run, false);
+		run_is_unfinished(run);
 }
 
 /* The API server's flow control looks at every request but those that stream what containers do. */

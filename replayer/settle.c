@@ -17,8 +17,6 @@
 #define STEP_SHORTENS 4
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
-/* Down to which that becomes a quarter each time that nothing came: a retry that finds everything done asks for nothing. */
-#define UNFINISHED_MIN (250 * NS_PER_MS)
 #define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
 /* For which a program that was started again does nothing before it has acted on its first lists: many look each 100 ms whether these
  * are there. */
@@ -47,8 +45,6 @@ struct settle {
 	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
 	uint64_t started;         /* restarts after which the clients have been idle */
-	int64_t unfinished_ns;    /* the last time of run_is_unfinished that was waited for */
-	int64_t refused_max_ns;   /* for which a further request is waited for after a write was refused */
 	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
 	int64_t still_ns; /* since when nobody did anything, and the clock ran */
@@ -82,29 +78,14 @@ static int64_t longest_rest(const struct settle *s)
 	return s->options.quiet_ns > UNFINISHED_MAX ? s->options.quiet_ns : UNFINISHED_MAX;
 }
 
-/* Whether a further request came, which was expected after a write was refused, decides how long the next one is waited for. */
-static void note_unfinished(struct settle *s, int64_t now_ns)
-{
-	const struct run *run = s->options.run;
-	bool refused = run->unfinished.refused, came = run->asked != run->unfinished.asked;
-	int64_t limit_ns = refused ? s->refused_max_ns : UNFINISHED_MAX;
-
-	if (run->unfinished.ns == s->unfinished_ns || (!came && now_ns - run->unfinished.ns < limit_ns))
-		return;
-	s->unfinished_ns = run->unfinished.ns;
-	if (refused)
-		s->refused_max_ns = came ? UNFINISHED_MAX : limit_ns / STEP_SHORTENS;
-	if (s->refused_max_ns < UNFINISHED_MIN)
-		s->refused_max_ns = UNFINISHED_MIN;
-}
-
 /* Whether a client is expected to send another request, has not sent it yet, and may still do so. After a fault it may rest
  * for longer than UNFINISHED_MAX before it tries again. A run that takes longer to count as quiet waits for that as well. */
 static bool is_unfinished(const struct settle *s, int64_t now_ns)
 {
 	const struct run *run = s->options.run;
 
-	return (run->unfinished.ns != s->unfinished_ns && run->asked == run->unfinished.asked) ||
+	return (run->unfinished.ns && run->asked == run->unfinished.asked &&
+		       now_ns - run->unfinished.ns < UNFINISHED_MAX) ||
 	       (run->struck.ns && now_ns - run->struck.ns < longest_rest(s));
 }
 
@@ -321,7 +302,6 @@ static void on_look(uv_timer_t *timer)
 		s->options.busy(s->options.context);
 	if (state == PLAYER_WAITING && s->options.step_ns)
 		shut_before_start(s, now_ns);
-	note_unfinished(s, now_ns);
 	look_at_step(s, doing || asked || at_work || is_unfinished(s, now_ns), now_ns);
 	look_for_awaited(s, now_ns);
 	still = !busy && watches_all_live(s->options.watches) && !at_work &&
@@ -355,7 +335,6 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 
 	s->options = *options;
 	s->step_max_ns = STEP_MAX;
-	s->refused_max_ns = UNFINISHED_MAX;
 	s->since_ns = s->doing_ns = s->still_ns = clock_mono_ns(&clock_system);
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;

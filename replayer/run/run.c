@@ -233,9 +233,8 @@ bool run_is_work(struct slice resource)
 	return !slice_is(resource, "leases") && !slice_is(resource, "events");
 }
 
-void run_is_unfinished(struct run *r, bool refused)
+void run_is_unfinished(struct run *r)
 {
-	r->unfinished.refused = refused;
 	r->unfinished.ns = clock_mono_ns(&clock_system);
 	r->unfinished.asked = r->asked;
 }
@@ -283,7 +282,7 @@ static void expect_another(struct run *r, const struct run_write_row *row)
 		run_is_struck(r, row->what.resource,
 			slice_is(row->verb, "create") ? (struct slice){0} : row->what.name);
 	else
-		run_is_unfinished(r, true);
+		run_is_unfinished(r);
 }
 
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row)

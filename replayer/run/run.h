@@ -62,8 +62,7 @@ struct run {
 	struct {
 		int64_t ns;     /* monotonic; 0: never */
 		uint64_t asked; /* what that was then */
-		bool refused;
-	} unfinished; /* the last time of run_is_unfinished */
+	} unfinished;           /* the last time of run_is_unfinished */
 	struct {
 		int64_t ns;                /* monotonic; 0: none */
 		uint64_t resource, name;   /* hashes; HASH_EMPTY: it has no name */
@@ -145,9 +144,9 @@ void run_write(struct run *r, struct run_request *request, struct run_write_row 
 /* Not leases and Events, which programs write without end. */
 bool run_is_work(struct slice resource);
 
-/* A further request is expected: after a write that was refused, unless there is nothing left to do, or whose answer does not
- * say that it was done; after discovery the program asks for the kind that it has found, or fails and tries again. */
-void run_is_unfinished(struct run *r, bool refused);
+/* A further request is expected: after a write that was not done, or whose answer does not say that it was, the program
+ * tries again; after discovery it asks for the kind that it has found, or fails and tries again. */
+void run_is_unfinished(struct run *r);
 
 /* The same of a write that a fault refused or left unanswered, until that very object is asked for or written again: other
  * work of the program may go on meanwhile. Of an object whose path has no name yet, it is empty. */

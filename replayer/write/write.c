@@ -235,7 +235,7 @@ static void answer_as_fault(struct write *w)
 	struct status st = {0};
 
 	if (w->fault.what->act == FAULT_RESTART)
-		run_is_unfinished(w->call->api->run, false);
+		run_is_unfinished(w->call->api->run);
 	else
 		run_is_struck(w->call->api->run, w->call->path.resource, w->call->path.name);
 	if (w->fault.what->act != FAULT_WRITE_ERROR)
