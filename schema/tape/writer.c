@@ -447,13 +447,15 @@ static void checkpoint(struct tape_writer *w)
 	(void)sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
-static int seal(struct tape_writer *w, struct err *err)
+/* On a full disk the step is tried once more if room can be made. */
+static int with_room(
+	struct tape_writer *w, int (*step)(struct tape_writer *w, struct err *err), struct err *err)
 {
 	struct err full;
-	int rc = seal_what_is_full(w, &full);
+	int rc = step(w, &full);
 
 	if (rc == ERR_NO_SPACE && writer_frees_space(w))
-		return seal_what_is_full(w, err);
+		return step(w, err);
 	return rc ? err_copy(err, &full) : 0;
 }
 
@@ -463,7 +465,7 @@ static int tend(struct tape_writer *w, struct err *err)
 	int rc = 0;
 
 	if (w->db)
-		rc = seal(w, err);
+		rc = with_room(w, seal_what_is_full, err);
 	else
 		w->rotate_wanted = false; /* the next segment is a new one anyway */
 	if (!rc)
@@ -472,7 +474,7 @@ static int tend(struct tape_writer *w, struct err *err)
 	return rc;
 }
 
-static int commit_once(struct tape_writer *w, struct err *err)
+static int commit(struct tape_writer *w, struct err *err)
 {
 	int rc;
 
@@ -486,16 +488,6 @@ static int commit_once(struct tape_writer *w, struct err *err)
 	return commit_pending(w, err);
 }
 
-static int commit(struct tape_writer *w, struct err *err)
-{
-	struct err full;
-	int rc = commit_once(w, &full);
-
-	if (rc == ERR_NO_SPACE && writer_frees_space(w))
-		return commit_once(w, err);
-	return rc ? err_copy(err, &full) : 0;
-}
-
 /* A tape that is not there any more explains every other failure. */
 int tape_writer_commit(struct tape_writer *w, struct err *err)
 {
@@ -503,7 +495,7 @@ int tape_writer_commit(struct tape_writer *w, struct err *err)
 
 	if (!has_pending(w))
 		return 0;
-	rc = commit(w, err);
+	rc = with_room(w, commit, err);
 	misplaced = tape_writer_check_place(w, err);
 	return misplaced ? misplaced : rc;
 }
