@@ -7,7 +7,7 @@
 /* Appends the whole file, at most LIMIT_CONFIG_BYTES. */
 int read_config_file(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
-/* The same, with a NUL behind it that its length does not count. */
+/* The same, as a text: a NUL follows, which is not in its length. */
 int read_config_text(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

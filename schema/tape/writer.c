@@ -74,7 +74,6 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err)
 {
-	struct retention_removed removed;
 	struct tape_writer *w;
 	struct tape_lock lock;
 	int rc = tape_lock_take(path, &lock, err);
@@ -92,13 +91,12 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	set_options(w, options);
 	read_boot_id(w->boot_id);
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
-	writer_make_room(w, &removed); /* what a crash left on a full disk cannot be gone on with */
+	writer_make_room(w); /* what a crash left on a full disk cannot be gone on with */
 	rc = writer_recover(w, err);
 	if (rc) {
 		tape_writer_abandon(w);
 		return rc;
 	}
-	writer_count_removed(w, &removed);
 	w->durable_seq = w->last_seq;
 	*ret = w;
 	return 0;

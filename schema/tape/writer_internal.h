@@ -139,10 +139,8 @@ bool writer_retains_now(const struct tape_writer *w);
 int writer_retain(struct tape_writer *w, struct err *err) MUST_CHECK;
 /* The same at once, on a full disk. False if nothing was removed. */
 bool writer_frees_space(struct tape_writer *w);
-/* Before what is there is looked at: removes what `keep_free_bytes` asks for. Failures are for writer_retain to tell. */
-void writer_make_room(const struct tape_writer *w, struct retention_removed *ret);
-/* Once it is known: these were removed before. */
-void writer_count_removed(struct tape_writer *w, const struct retention_removed *removed);
+/* The first step of all: removes what `keep_free_bytes` asks for, and counts it. writer_retain tells of failures. */
+void writer_make_room(struct tape_writer *w);
 
 /* writer_copy.c, of a bulk writer */
 

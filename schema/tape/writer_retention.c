@@ -50,20 +50,15 @@ bool writer_frees_space(struct tape_writer *w)
 	return writer_retain(w, NULL) == 0 && w->removed.segments > before;
 }
 
-void writer_make_room(const struct tape_writer *w, struct retention_removed *ret)
+void writer_make_room(struct tape_writer *w)
 {
 	struct retention limits = w->options.retention;
+	struct retention_removed *removed = &w->removed;
 
 	limits.max_bytes = 0;
 	limits.max_age_ns = 0;
-	*ret = (struct retention_removed){0};
 	if (limits.keep_free_bytes)
-		(void)!retention_apply(w->path, &limits, 0, ret, NULL);
-}
-
-void writer_count_removed(struct tape_writer *w, const struct retention_removed *removed)
-{
-	w->sealed_segments += removed->segments;
-	w->sealed_disk_bytes += removed->bytes;
-	w->removed = *removed;
+		(void)!retention_apply(w->path, &limits, 0, removed, NULL);
+	w->sealed_segments = removed->segments;
+	w->sealed_disk_bytes = removed->bytes;
 }

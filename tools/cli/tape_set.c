@@ -1,11 +1,11 @@
 /* tape_set.c: see tape_set.h. */
 #include "tools/cli/tape_set.h"
-#include "schema/tape/identity.h"
 
 #include "recorder/push/remote_tape.h"
 #include "recorder/push/s3.h"
 #include "schema/base/visible.h"
 #include "schema/tape/format.h"
+#include "schema/tape/identity.h"
 #include "schema/tape/new_tape.h"
 
 #include <dirent.h>

@@ -18,16 +18,15 @@
 
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
  * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
- * owner that the tape deletes, a cluster's garbage collector takes away. An object that is deleted while finalizers
- * hold it is left until the last of them is taken, whoever deletes it; the collector's own do not count, which takes them. */
+ * owner that the tape deletes, a cluster's garbage collector takes away. Finalizers hold an object that anybody deletes: it
+ * is left until the last of them is taken. The collector takes its own, which do not count. */
 #define IS_HELD                                                                                              \
 	"EXISTS (SELECT 1 FROM json_each(iif(json_valid(object), object, '{}'), '$.metadata.finalizers')"    \
 	" WHERE value NOT IN ('orphan', 'foregroundDeletion'))"
-#define HAS_ENDED                                                                                            \
-	"(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD                 \
-	" AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
-/* Others only wait for that, such as the collector. */
+/* Nothing holds it, and only others are waited for, such as the collector or a kubelet; and without a grace nobody is. */
 #define IS_LET_GO "(json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL AND NOT " IS_HELD ")"
+#define HAS_ENDED                                                                                            \
+	"(" IS_LET_GO " AND coalesce(json_extract(object, '$.metadata.deletionGracePeriodSeconds'), 0) = 0)"
 
 /* What lies over the tape at the end is there, though the tape may have deleted it: it leaves that to programs, or a finalizer
  * of theirs holds it. */

@@ -35,6 +35,11 @@
 	"a.of <> b.of AND b.type <> 'DELETED' AND (a.namespace = '' OR a.namespace = b.namespace)"           \
 	" AND (" SWEEP_NAMES("b.object", "a") " OR instr(b.object, '\"' || a.name || '\"'))"
 
+/* Where each object is deleted, or is to be. */
+#define ENDS                                                                                                        \
+	", ends AS MATERIALIZED (SELECT min(seq) AS seq, of, namespace, name, object FROM e WHERE type = 'DELETED'" \
+	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
+
 /* An event, and the first one after it that names its object, for each resource. The last ones first: what comes later may heal
  * what was done. */
 static const char references_sql[] = EVENTS
@@ -43,16 +48,12 @@ static const char references_sql[] = EVENTS
 	" GROUP BY a.seq, b.of ORDER BY named DESC, a.seq DESC";
 
 /* An event of an object, and the first one of the end of an object that it names, for each resource. */
-static const char ends_sql[] = EVENTS
-	", ends AS MATERIALIZED (SELECT min(seq) AS seq, of, namespace, name FROM e WHERE type = 'DELETED'"
-	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
+static const char ends_sql[] = EVENTS ENDS
 	" SELECT b.seq, min(a.seq) AS ended FROM e AS b JOIN ends AS a ON a.seq BETWEEN b.seq + 1 AND b.seq + " APART_MAX
 	" AND " B_NAMES_A " GROUP BY b.seq, a.of ORDER BY ended DESC, b.seq DESC";
 
 /* The deletion of an object, and the first end of an object after it of which it was an owner, for each resource. */
-static const char owned_sql[] = EVENTS
-	", ends AS MATERIALIZED (SELECT min(seq) AS seq, of, object FROM e WHERE type = 'DELETED'"
-	"  OR json_extract(object, '$.metadata.deletionTimestamp') IS NOT NULL GROUP BY uid)"
+static const char owned_sql[] = EVENTS ENDS
 	" SELECT a.seq, min(b.seq) AS ended FROM e AS a JOIN ends AS b ON b.seq BETWEEN a.seq + 1 AND a.seq + " APART_MAX
 	" AND a.type = 'DELETED' AND b.of <> a.of AND EXISTS (SELECT 1 FROM json_each(b.object, '$.metadata.ownerReferences') AS o"
 	"  WHERE json_extract(o.value, '$.uid') = a.uid) GROUP BY a.seq, b.of ORDER BY ended DESC, a.seq DESC";
