@@ -236,6 +236,22 @@ void pinner_event(
 
 /* ---- life ---- */
 
+/* A misspelt column in double quotes is never an error, and never true. */
+static int read_when(
+	const char *text, const struct moment_frame *frame, struct predicate **ret, struct err *err)
+{
+	int rc = predicate_compile(slice_of(text), frame, ret, err);
+
+	if (rc)
+		return err_prefix(err, rc, "cannot pin when '%s'", text);
+	predicate_limit(*ret, PREDICATE_NS);
+	if (predicate_doubtful_word(*ret))
+		log_warn(
+			"'%s': %s names no column of an event and is taken for a text; write texts as 'text'",
+			text, predicate_doubtful_word(*ret));
+	return 0;
+}
+
 int pinner_new(const struct recorder_context *x, const struct pinner_options *options, struct pinner **ret,
 	struct err *err)
 {
@@ -252,13 +268,8 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 	p->predicates = xcalloc(options->when_count, sizeof(*p->predicates));
 	p->complained = xcalloc(options->when_count, sizeof(*p->complained));
 	p->next_mono_ns = xcalloc(options->when_count, sizeof(*p->next_mono_ns));
-	for (size_t i = 0; i < options->when_count && rc == 0; i++) {
-		rc = predicate_compile(slice_of(options->whens[i]), &frame, &p->predicates[i], err);
-		if (rc)
-			err_prefix(err, rc, "cannot pin when '%s'", options->whens[i]);
-		else
-			predicate_limit(p->predicates[i], PREDICATE_NS);
-	}
+	for (size_t i = 0; i < options->when_count && rc == 0; i++)
+		rc = read_when(options->whens[i], &frame, &p->predicates[i], err);
 	if (rc) {
 		pinner_free(p);
 		return rc;

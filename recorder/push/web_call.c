@@ -228,6 +228,10 @@ static int tell_failure(struct web *w, const struct web_request *r, CURLcode cod
 			err, ERR_IO, "cannot read what is to be sent to '%.*s'", host_length(r->url), r->url);
 	if (code == CURLE_URL_MALFORMAT)
 		return err_set(err, ERR_USAGE, "'%s' is no address of a server", r->url);
+	/* Nothing was asked of the server: no later try ends otherwise. */
+	if (code == CURLE_SSL_CACERT_BADFILE || strncmp(w->error, "Unsupported proxy", 17) == 0)
+		return err_set(err, ERR_USAGE, "cannot call '%.*s' from here: %s", host_length(r->url),
+			r->url, *w->error ? w->error : curl_easy_strerror(code));
 	return err_set(err, ERR_NETWORK, "no whole answer from '%.*s': %s", host_length(r->url), r->url,
 		*w->error ? w->error : curl_easy_strerror(code));
 }

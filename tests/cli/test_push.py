@@ -480,6 +480,15 @@ class Trouble(PushTest):
     def test_a_store_that_is_away_is_told(self):
         self.refused("no whole answer from 'http://127.0.0.1:1'", "--endpoint", "http://127.0.0.1:1", "--retry-for", "0")
 
+    def test_what_is_wrong_on_this_machine_is_not_tried_again(self):
+        endpoint = self.store.endpoint.replace("http:", "https:")
+        for env, why in (({"AWS_CA_BUNDLE": "/nowhere"}, "error setting certificate"), ({"https_proxy": "no such"}, "Unsupported proxy"),
+                ({"https_proxy": "ftp://127.0.0.1"}, "Unsupported proxy")):
+            with self.subTest(env):
+                done = self.push("--endpoint", endpoint, code=2, env=env)
+                self.assert_fails(done, 2, f"cannot call '{endpoint}' from here: {why}")
+                self.assertNotIn("trying again", done.stderr)
+
     def test_another_region_is_learnt_from_the_store(self):
         self.store.region = "eu-central-1"
         self.push()

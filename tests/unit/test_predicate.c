@@ -159,6 +159,27 @@ START_TEST(predicate__bounds_its_text)
 }
 END_TEST
 
+START_TEST(predicate__tells_which_word_in_double_quotes_is_no_column)
+{
+	static const struct {
+		const char *expression, *word;
+	} rows[] = {{"\"typo\" = 'DELETED'", "typo"}, {"type = \"DELETED\"", "DELETED"},
+		{"\"type\" = 'DELETED'", NULL}, {"type = 'DELETED'", NULL}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct predicate *p;
+
+		ck_assert_ok(predicate_compile(slice_of(rows[i].expression), NULL, &p, &err), &err);
+		if (rows[i].word)
+			ck_assert_str_eq(predicate_doubtful_word(p), rows[i].word);
+		else
+			ck_assert_ptr_null(predicate_doubtful_word(p));
+		predicate_free(p);
+	}
+	ck_assert_int_eq(answer("type = \"ADDED\" OR type = \"MODIFIED\" OR type = \"DELETED\""), 1);
+}
+END_TEST
+
 START_TEST(predicate__fails_where_it_cannot_be_computed)
 {
 	struct event e = event();
@@ -186,4 +207,5 @@ UNIT_MAIN("predicate", predicate__knows_every_column_of_events,
 	predicate__is_asked_of_one_event_after_the_other,
 	predicate__refuses_what_is_no_expression_over_an_event, predicate__counts_times_from_the_tape,
 	predicate__refuses_a_text_beside_the_time_that_is_none, predicate__bounds_its_text,
+	predicate__tells_which_word_in_double_quotes_is_no_column,
 	predicate__fails_where_it_cannot_be_computed, predicate__is_stopped_when_it_takes_too_long)

@@ -197,6 +197,11 @@ class Pins(RecordTest):
         self.assertEqual(recording.stop(), 0)
         self.assertEqual(recording.stderr.count("cannot be told of event"), 1)
 
+    def test_a_column_that_is_misspelt_in_double_quotes_is_told(self):
+        recording = self.record("pods", "--pin-when", '"naem" = 1').ready(1)
+        self.assertIn("naem names no column of an event and is taken for a text", recording.stderr)
+        self.assertEqual(recording.stop(), 0)
+
     def test_what_is_no_expression_is_refused_before_there_is_a_tape(self):
         for options, sentence in ((("--pin-when", "nonsense ="), "cannot pin when 'nonsense =': "), (("--pin-hook", "true"), "add '--pin-when SQL'")):
             with self.subTest(options=options):

@@ -52,8 +52,10 @@ static const char left_sql[] =
 	"  HAVING min(iif(is_made, write, NULL)) < coalesce(min(iif(verb = 'delete', write, NULL)), 1 << 62)),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
-	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(seq) OVER (PARTITION BY apigroup, resource, namespace,"
-	"   name, iif(policy = 'overlay', '', part)) AS made_seq FROM after)"
+	/* what is there at the end was made by the last creation */
+	" born AS (SELECT *, max(iif(is_made, write, 0)) OVER (PARTITION BY apigroup, resource, namespace, name) AS born FROM after),"
+	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(iif(write >= born, seq, NULL)) OVER (PARTITION BY apigroup,"
+	"   resource, namespace, name, iif(policy = 'overlay', '', part)) AS made_seq FROM born)"
 	"  GROUP BY apigroup, resource, namespace, name, iif(policy = 'overlay', '', part)),"
 	" lives AS (SELECT max(write) AS at, json_extract(object, '$.metadata.uid') AS uid, object FROM w"
 	"  WHERE policy = 'overlay' AND verb NOT LIKE 'delete%' GROUP BY 2),"

@@ -64,10 +64,19 @@ static int by_telling(const void *left, const void *right)
 	return (int)a->kind - (int)b->kind;
 }
 
-/* Of those from `first` to `end`. The last write comes second: nothing that happens later heals what follows from it. */
+static bool is_end(const struct sweep_position *p)
+{
+	return p->kind == SWEEP_DELETION || p->kind == SWEEP_TERMINATION;
+}
+
+/* Of those from `first` to `end`. The last write and the last end of an object come second: nothing that happens later heals
+ * what follows from them. */
 static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
 {
-	if (!p->items[at].write || at == first)
+	const struct sweep_position *of = &p->items[at];
+	bool replaces = of->kind == SWEEP_RECREATION || of->kind == SWEEP_REPLACEMENT;
+
+	if (!(of->write || replaces || is_end(of)) || at == first)
 		return at - first;
 	return at == end - 1 ? 1 : at - first + 1;
 }
@@ -75,9 +84,7 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 /* Of what lasts the whole tape none leads: its run takes long. */
 static bool can_lead(const struct sweep_position *p, bool ends)
 {
-	bool is_end = p->kind == SWEEP_DELETION || p->kind == SWEEP_TERMINATION;
-
-	return p->turn == 0 && p->kind != SWEEP_ALWAYS && (is_end || !ends);
+	return p->turn == 0 && p->kind != SWEEP_ALWAYS && (is_end(p) || !ends);
 }
 
 /* The first of each pattern that does not lead yet; ends: of the ends of objects. */

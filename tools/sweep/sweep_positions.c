@@ -142,22 +142,24 @@ static void find_selection(const struct sweep_finding *f, size_t left)
 		sweep_positions_add(f, SWEEP_SELECTION, left, i);
 }
 
-/* An object that ends, and the first steps of another in its place, as long as that does not end and no life of
- * a third one is hidden: all that shows is that it is another one. */
+/* An object that ends, and another in its place: its creation, and its first steps, as long as that does not end and no
+ * life of a third one is hidden. All that shows is that it is another one. */
 static void find_replacement(const struct sweep_finding *f, size_t deleted, size_t first)
 {
 	const struct sweep_row *rows = f->all->items;
-	size_t last = deleted, steps = 0;
+	size_t created = rows[deleted].next, last = deleted, steps = 0;
 
-	for (size_t i = rows[deleted].next; i != SWEEP_NO_ROW && i - first < REPLACE_MAX; i = rows[i].next) {
+	for (size_t i = created; i != SWEEP_NO_ROW && i - first < REPLACE_MAX; i = rows[i].next) {
 		bool is_over = rows[i].type == 'D' || rows[i].terminating || steps++ == STEPS_MAX;
 
-		if (is_over || strcmp(rows[i].uid, rows[rows[deleted].next].uid) != 0 ||
+		if (is_over || strcmp(rows[i].uid, rows[created].uid) != 0 ||
 			sweep_rows_life_end(f->all, first, i + 1) <= i)
 			break;
 		last = i;
 	}
-	if (last > rows[deleted].next)
+	if (last >= created && first < deleted)
+		sweep_positions_add(f, SWEEP_REPLACEMENT, first, created);
+	if (last > created)
 		sweep_positions_add(f, SWEEP_REPLACEMENT, first, last);
 }
 

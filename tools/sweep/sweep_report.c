@@ -464,7 +464,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 
 	print_without(r, to);
 	print_findings(r, to);
-	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
+	fprintf(to, "%s%zu of %zu faults make it go wrong\n", !wrong && (unsure || cut) ? "\n" : "", wrong,
 		wrong + fine + unsure + cut + unseen + made_again + exchanged);
 	if (r->count == 0)
 		fputs("the tape has no place for what was to be tried\n", to);
@@ -474,7 +474,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	print_left_out(r, to);
 	print_ended(r, to);
 	if (unsure)
-		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
+		fprintf(to, "%zu wrong, and not again: look at the command, or at a longer --settle\n",
 			unsure);
 	if (cut)
 		fprintf(to,
