@@ -322,13 +322,12 @@ void pinner_finish(struct pinner *p, bool is_tape_there)
 	if (!p)
 		return;
 	p->is_over = true;
+	uv_timer_stop(&p->after); /* the hook may take longer, and the tape has ended */
 	pin_hook_finish(p->hook, is_tape_there);
 	if (!is_tape_there || p->state == PINNER_IDLE)
 		return;
-	if (p->state == PINNER_WAITING) {
-		uv_timer_stop(&p->after);
+	if (p->state == PINNER_WAITING)
 		pinner_copy(p);
-	}
 	uv_timer_start(&p->after, on_finish_limit, FINISH_LIMIT_MS, 0);
 	while (p->state != PINNER_IDLE && !p->gave_up)
 		uv_run(p->x->loop, UV_RUN_ONCE);

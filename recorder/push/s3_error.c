@@ -132,6 +132,7 @@ static bool moves(struct s3 *s, const struct web_answer *a)
 	return is_new;
 }
 
+/* Whether it was done. */
 static bool renews(struct s3 *s)
 {
 	const struct aws_keys *keys;
@@ -140,6 +141,36 @@ static bool renews(struct s3 *s)
 		return false;
 	s->has_renewed = true;
 	return true;
+}
+
+static char *tell_keys(struct s3 *s)
+{
+	const struct aws_keys *k;
+
+	return aws_keys_get(s->aws, false, &k, NULL)
+		       ? NULL
+		       : xasprintf("%s %s %s", k->key_id, k->secret, k->token ? k->token : "");
+}
+
+/* Keys that were rotated are refused as wrong ones are. They are tried again if there are others now. */
+static void renews_if_others(struct s3 *s)
+{
+	char *before = s->has_renewed ? NULL : tell_keys(s), *now;
+
+	if (before && renews(s)) {
+		now = tell_keys(s);
+		s->has_renewed = now && strcmp(before, now) != 0;
+		free(now);
+	}
+	free(before);
+}
+
+static void look_for_keys(struct s3 *s, enum refusal means, const char *code)
+{
+	if (means == KEYS_ENDED)
+		(void)renews(s);
+	else if (means == DENIES && !(code && strcmp(code, "AccessDenied") == 0))
+		renews_if_others(s);
 }
 
 static int refuse_rights(
@@ -184,8 +215,8 @@ int s3_refuse(struct s3 *s, const struct s3_request *r, const struct web_answer 
 	int rc = refuse_as(s, means, subject, said, a, err);
 
 	*ret_again = means == IS_BUSY;
-	if (means != HAS_CHANGED && means != IS_BUSY && !moves(s, a) && means == KEYS_ENDED)
-		(void)renews(s);
+	if (means != HAS_CHANGED && means != IS_BUSY && !moves(s, a))
+		look_for_keys(s, means, code);
 	free(code);
 	free(message);
 	free(said);

@@ -615,6 +615,13 @@ class Identity(PushTest):
         self.store.fail("HEAD", "seg-", change)
         self.pushes(AWS_SHARED_CREDENTIALS_FILE=path)
 
+    def test_keys_that_were_rotated_in_the_shared_file_are_read_again(self):
+        text = "[default]\naws_access_key_id = AKIDTEST\naws_secret_access_key = "
+        path = self.file("credentials", text + "old\n")
+        self.store.fail("GET", "", lambda: self.file("credentials", text + SECRET + "\n"))
+        self.store.fail("HEAD", "", lambda: self.file("credentials", text + SECRET + "\n"))
+        self.pushes(AWS_SHARED_CREDENTIALS_FILE=path)
+
     def test_a_token_that_has_ended_for_good_is_told(self):
         self.store.token = "session"
         self.store.fail("HEAD", "seg-", lambda: setattr(self.store, "token", "other"))

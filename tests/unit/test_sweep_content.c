@@ -53,6 +53,17 @@ START_TEST(sweep_content__of_an_object_of_the_program_counts_all)
 }
 END_TEST
 
+START_TEST(sweep_content__an_item_that_another_took_the_place_of_counts)
+{
+	const char *tape = "{\"f\":[\"theirs\"]}", *one = "{\"f\":[\"own\"]}",
+		   *both = "{\"f\":[\"theirs\",\"own\"]}";
+
+	expect(object(tape, both), object(tape, one), NULL, "f[theirs] \"theirs\" -");
+	expect(object(tape, one), object(tape, both), NULL, "f[theirs] - \"theirs\"");
+	expect(object(both, both), object(one, one), NULL, NULL);
+}
+END_TEST
+
 START_TEST(sweep_content__null_is_nothing)
 {
 	expect(object(NULL, "{\"meta\":{\"made\":null}}"), object(NULL, "{\"meta\":{}}"), NULL, NULL);
@@ -205,7 +216,8 @@ START_TEST(sweep_content__learns_a_status_as_one_field)
 END_TEST
 
 UNIT_MAIN("sweep_content", sweep_content__which_version_of_itself_the_program_saw_does_not_count,
-	sweep_content__of_an_object_of_the_program_counts_all, sweep_content__null_is_nothing,
+	sweep_content__of_an_object_of_the_program_counts_all,
+	sweep_content__an_item_that_another_took_the_place_of_counts, sweep_content__null_is_nothing,
 	sweep_content__of_an_object_of_the_tape_counts_what_either_program_changed,
 	sweep_content__what_one_changed_and_the_other_found_changed_is_the_same,
 	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,

@@ -133,6 +133,15 @@ class Pins(RecordTest):
             group = int(file.read())
         self.assertRaises(ProcessLookupError, os.killpg, group, 0)
 
+    def test_a_pin_whose_time_comes_while_the_hook_is_waited_for_at_the_end_is_made(self):
+        told, never = (os.path.join(self.folder, name) for name in ("told", "never"))
+        os.mkfifo(never)
+        recording = self.record_pins("--pin-after", "4s", "--pin-hook", f"trap '' TERM; echo $$ >{told}.part; mv {told}.part {told}; read x <>{never}")
+        self.crash("bad")
+        wait_for(lambda: os.path.exists(told), "the hook")
+        self.assertEqual(recording.stop(), 0, recording.stderr)
+        self.assertEqual(query(self.pins()[0], "SELECT name FROM events"), [{"name": "bad"}])
+
     def test_a_hook_that_fails_is_told_and_the_recording_goes_on(self):
         recording = self.record_pins("--pin-after", "0s", "--pin-hook", "exit 7")
         self.crash("bad")

@@ -5,7 +5,7 @@
  *     cmd_sweep.c         options, and the order of steps
  *     sweep_ground.c      without faults: the result, and whether it is always the same
  *     sweep_first.c       whether the first of these runs is any use
- *     sweep_tries.c       with faults: which are tried, and the result of each
+ *     sweep_choice.c      which faults are tried; sweep_tries.c: the result of each
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
  *     sweep_rows.c        the tape's events, for both; sweep_order.c: which places come first

@@ -101,16 +101,30 @@ static bool pair_make(struct pair *p, const struct sweep_effect *const sides[2])
 	return rc == 0;
 }
 
-/* Whether the program of that side has changed something in the field, where it has that value now. Of what it has added as
- * a whole it has added that part if it is there. */
-static bool has_changed(const struct pair *p, int side, struct slice field, struct slice value)
+/* An item of a list that came or went; where another stands in its place, the change is of that place: list[0]. */
+static bool is_in_place_of(const struct json_change *c, const struct json_change *d)
 {
+	struct slice item = d->old_value.len ? d->old_value : d->new_value;
+	size_t list = before_last_bracket(d->field);
+	bool is_place = list && before_last_bracket(c->field) == list &&
+			memcmp(c->field.ptr, d->field.ptr, list) == 0;
+
+	return is_place && (slice_equal(c->old_value, item) || slice_equal(c->new_value, item));
+}
+
+/* Whether the program of that side has changed something in the field that differs. Of what it has added as a whole it has added that part if
+ * it is there. */
+static bool has_changed(const struct pair *p, int side, const struct json_change *d)
+{
+	struct slice value = side ? d->new_value : d->old_value;
+
 	if (!p->changed[side])
 		return true;
 	for (size_t i = 0; i < json_diff_count(p->changed[side]); i++) {
 		struct json_change c = json_diff_at(p->changed[side], i);
 
-		if (is_in(c.field, field) || (is_in(field, c.field) && (c.old_value.len || value.len)))
+		if (is_in(c.field, d->field) ||
+			(is_in(d->field, c.field) && (c.old_value.len || value.len)) || is_in_place_of(&c, d))
 			return true;
 	}
 	return false;
@@ -194,8 +208,7 @@ bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect
 
 			if (counts(m, sides[0]->resource, d.field) && !are_versions(&d) && !are_nothing(&d) &&
 				!tells_of_past(sides[0]->resource, &d) &&
-				(has_changed(&p, 0, d.field, d.old_value) ||
-					has_changed(&p, 1, d.field, d.new_value)))
+				(has_changed(&p, 0, &d) || has_changed(&p, 1, &d)))
 				stops = call(context, &d);
 		}
 	}

@@ -128,7 +128,7 @@ int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err) MU
 /* Up to ten more runs, or a few more. *ret: they have shown something more that differs by itself. */
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err) MUST_CHECK;
 
-/* ---- sweep_tries.c: with faults ---- */
+/* ---- sweep_choice.c, sweep_tries.c: with faults ---- */
 
 int sweep_find_positions(struct sweep *s, struct err *err) MUST_CHECK;
 void sweep_make_tries(struct sweep *s);

@@ -63,7 +63,7 @@ static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 {
 	const struct sweep_row *a = &rows->items[named], *b = &rows->items[by];
 
-	return a->reached && b->reached && (a->type == 'A' || a->change) && a->time_ns < b->time_ns &&
+	return a->reached && b->reached && (a->type == 'A' || a->change) && a->time_ns <= b->time_ns &&
 	       sweep_rows_life_end(rows, named, by + 1) > by;
 }
 
@@ -147,7 +147,7 @@ static int on_owned(void *context, const struct sql_value *v, size_t count, stru
 		return 0;
 	a = &f->all->items[owner];
 	b = &f->all->items[ended];
-	if (a->reached && b->reached && a->time_ns < b->time_ns)
+	if (a->reached && b->reached && a->time_ns <= b->time_ns)
 		add_place(
 			f, owner, ended, xasprintf("deleted, then the end of %s that it owned", b->resource));
 	return 0;

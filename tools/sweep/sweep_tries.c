@@ -1,9 +1,8 @@
-/* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
+/* sweep_tries.c: what each fault that is tried comes to. See sweep_course.h. */
 #include "tools/sweep/sweep_absent.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_exchange.h"
 #include "tools/sweep/sweep_oracle.h"
-#include "tools/sweep/sweep_rows.h"
 #include "tools/sweep/sweep_unseen.h"
 
 #include "schema/base/clock.h"
@@ -12,190 +11,38 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
-#define STARTS_IN_VIEW 4
-#define GAP_WORDS      "end,compact"
-#define DOWN_WORDS     "restart"
-#define RESUME_WORDS   "end"
-#define EVENTS_WORDS   "echo=4ev"
-
-/* What a program wrote before it went down must be there afterwards. */
-static bool keeps_writes(const struct sweep *s, const struct sweep_position *p)
+/* Another one of its cause is wrong, or is being tried again. */
+static bool is_cause_elsewhere(const struct sweep *s, const struct sweep_try *try)
 {
-	return p->kind == SWEEP_DOWNTIME ? s->laid_over.known : s->all_laid_over;
-}
+	for (size_t i = 0; i < s->try_count; i++) {
+		const struct sweep_try *other = &s->tries[i];
+		bool may_be = other->verdict == SWEEP_WRONG ||
+			      (other->verdict == SWEEP_UNTRIED && other->has_begun && !other->is_put_back);
 
-static int find_unobserved(struct sweep *s, struct err *err)
-{
-	const struct sweep_slot first = {.number = 1, .laid_over = s->all_laid_over};
-	struct sql_session *session = NULL;
-	int rc = sweep_run_session(&s->runs, &first, &session, err);
-
-	s->search.creations_while_down = s->patterns >> SWEEP_RESTART & 1;
-	if (rc == 0)
-		rc = sweep_positions_find(session, &s->search, &s->positions, err);
-	for (size_t i = 0; i < s->positions.count; i++)
-		s->positions.items[i].laid_over = keeps_writes(s, &s->positions.items[i]);
-	sql_session_close(session);
-	return rc;
-}
-
-/* A program must have started again while the view stands still. */
-static void set_lengths(struct sweep *s)
-{
-	for (size_t i = 0; i < s->positions.count; i++) {
-		if (s->positions.items[i].pattern == SWEEP_STALE)
-			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->runs.start_ns;
+		if (other != try && may_be && other->differences &&
+			sweep_share_cause(other->differences, try->differences))
+			return true;
 	}
+	return false;
 }
 
-static bool can_be_paced(const struct sweep *s)
+/* A try that was put back goes on even if the budget is spent; then one of each cause is enough. */
+static bool may_begin(const struct sweep *s, const struct sweep_try *try, bool is_in_time)
 {
-	return s->paced.number || s->runs.options.lockstep_ns;
+	if (try->is_put_back)
+		return is_in_time || !try->differences || !is_cause_elsewhere(s, try);
+	return is_in_time && !try->has_begun && sweep_shard_has(&s->shard, try);
 }
 
-static int find_others(struct sweep *s, struct err *err)
-{
-	struct sweep_slot of = s->paced;
-	struct sql_session *session = NULL;
-	int rc;
-
-	if (!of.number)
-		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
-	rc = sweep_run_session(&s->runs, &of, &session, err);
-	if (rc == 0 && can_be_paced(s))
-		rc = sweep_tell_of_sleep(session, err);
-	if (rc == 0)
-		rc = sweep_patterns_find(session, s->patterns, s->search.kinds[SWEEP_OWN], s->laid_over.known,
-			&s->positions, err);
-	if (rc == 0 && can_be_paced(s) && sweep_looks_at_writes(&s->search))
-		rc = sweep_at_writes_find(session, &s->search, s->laid_over.known, &s->positions, err);
-	set_lengths(s);
-	sql_session_close(session);
-	return rc;
-}
-
-/* Fault files that the user gives are the only places. */
-static void take_given(struct sweep *s)
-{
-	size_t count = s->v->faults.count;
-	int pattern = s->v->patterns ? __builtin_ctz(s->patterns) : SWEEP_UNOBSERVED;
-
-	s->positions.items = xcalloc(count, sizeof(*s->positions.items));
-	s->positions.count = s->found = count;
-	for (size_t i = 0; i < count; i++)
-		s->positions.items[i] = (struct sweep_position){.pattern = (enum sweep_pattern)pattern,
-			.kind = SWEEP_GIVEN,
-			.resource = xstrdup(""),
-			.object = xstrdup(s->v->faults.items[i]),
-			.laid_over = s->all_laid_over,
-			.reached = true};
-}
-
-int sweep_find_positions(struct sweep *s, struct err *err)
-{
-	int rc = 0;
-
-	if (s->v->faults.count) {
-		take_given(s);
-		return 0;
-	}
-	rc = find_unobserved(s, err);
-
-	if (rc == 0)
-		rc = sweep_find_causes(s, err);
-	if (rc == 0 && !s->stopped &&
-		(s->patterns & ~(1u << SWEEP_UNOBSERVED) || sweep_looks_at_writes(&s->search)))
-		rc = find_others(s, err);
-	if (!(s->patterns >> SWEEP_UNOBSERVED & 1))
-		sweep_positions_leave_out(&s->positions, SWEEP_UNOBSERVED);
-	sweep_positions_order(&s->positions);
-	s->found = sweep_positions_thin(&s->positions, (size_t)s->v->max);
-	return rc;
-}
-
-static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
-{
-	if (p->kind == SWEEP_GIVEN)
-		return index ? NULL : "as given";
-	if (p->kind == SWEEP_DOWNTIME)
-		return index ? NULL : DOWN_WORDS;
-	if (sweep_is_late_by_events(p))
-		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
-	if (sweep_is_resumption(p))
-		return index ? NULL : RESUME_WORDS;
-	if (p->pattern != SWEEP_UNOBSERVED)
-		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
-	if (!s->v->gaps.count)
-		return index ? NULL : GAP_WORDS;
-	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;
-}
-
-static void add_try(struct sweep *s, const struct sweep_position *p, const char *words)
-{
-	struct sweep_try *try;
-	struct sweep_slot slot = {0};
-
-	s->tries = xrealloc(s->tries, (s->try_count + 1) * sizeof(*s->tries));
-	try = &s->tries[s->try_count++];
-	*try = (struct sweep_try){.position = p,
-		.words = words,
-		.number = s->try_count,
-		.verdict = p->reached ? SWEEP_UNTRIED : SWEEP_NOT_REACHED};
-	slot.of = try;
-	try->faults =
-		p->kind == SWEEP_GIVEN ? xstrdup(p->object) : sweep_run_file(&s->runs, &slot, "faults.json");
-}
-
-/* False: there are no such words, or there is no room. */
-static bool add_words(struct sweep *s, const struct sweep_position *p, size_t k)
-{
-	const char *words = k == 0 || p->reached ? words_of(s, p, k) : NULL;
-	bool room = !s->v->max || p->pattern == SWEEP_UNOBSERVED || s->try_count < (size_t)s->v->max;
-
-	if (words && room)
-		add_try(s, p, words);
-	return words && room;
-}
-
-/* Of each kind of write the first one is tried with all errors before any other is. */
-static bool comes_whole(const struct sweep *s, const struct sweep_position *p)
-{
-	return s->v->patterns && p->pattern == SWEEP_WRITES && p->turn == 0;
-}
-
-/* The first words of all places come before the second ones of any; of those that come whole, or of the others. */
-static void add_tries(struct sweep *s, bool whole)
-{
-	bool more = true;
-
-	for (size_t k = 0; more; k++) {
-		more = false;
-		for (size_t i = 0; i < s->positions.count; i++) {
-			const struct sweep_position *p = &s->positions.items[i];
-
-			if (comes_whole(s, p) == whole)
-				more |= add_words(s, p, k);
-		}
-	}
-}
-
-void sweep_make_tries(struct sweep *s)
-{
-	add_tries(s, true);
-	add_tries(s, false);
-}
-
-/* The first try that has not begun, or that was put back: such a try goes on even if the budget is spent. */
+/* The first. */
 static struct sweep_try *next_try(struct sweep *s)
 {
 	bool is_in_time = sweep_has_time(s);
 
 	for (size_t i = 0; i < s->try_count && !s->wanted_settle_ns; i++) {
 		struct sweep_try *try = &s->tries[i];
-		bool may_begin = is_in_time && !try->has_begun && sweep_shard_has(&s->shard, try);
 
-		if (try->verdict == SWEEP_UNTRIED && (may_begin || try->is_put_back))
+		if (try->verdict == SWEEP_UNTRIED && may_begin(s, try, is_in_time))
 			return try;
 	}
 	return NULL;
@@ -582,6 +429,10 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 		if (rc == 0 && s->wanted_settle_ns && !s->stopped)
 			rc = sweep_wait_longer(s, err);
 	} while (rc == 0 && s->wanted_settle_ns && !s->stopped && !s->begins_anew);
+	for (size_t i = 0; i < s->try_count; i++) {
+		if (s->tries[i].is_put_back)
+			forget_try(s, &s->tries[i]);
+	}
 	return rc;
 }
 

@@ -111,6 +111,13 @@ static const char computed_sql[] = STEPS
 	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE of = sum)"
 	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, '$.' || name) IS value)";
 
+/* The later events of the object whose event was answered by the making of the thing, in answer to which it was changed. */
+static const char upkeep_sql[] = STEPS
+	" SELECT DISTINCT s.seq FROM steps AS s JOIN events AS e ON e.seq = s.seq JOIN events AS made ON made.seq = %llu"
+	" WHERE s.seq > made.seq AND e.uid IS made.uid AND e.name = made.name AND e.resource = made.resource"
+	"  AND e.type <> 'DELETED' AND s.before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(s.before, s.object)) AS d"
+	"   WHERE json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*')";
+
 /* The fields of one object that differ. */
 struct fields {
 	struct sql_session *run, *exact;
@@ -262,6 +269,36 @@ struct unseen {
 	int64_t pace_ns;
 };
 
+/* What the thing became in answer to later events of the object that it was made for: who misses the first of them can make it at the
+ * next. */
+struct upkeep {
+	const struct unseen *of;
+	const char *text;
+	bool seen;
+};
+
+static int on_upkeep(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct upkeep *u = context;
+
+	(void)count;
+	return u->seen ? 0
+		       : sweep_was_seen(u->of->run, (uint64_t)v[0].integer, SWEEP_NO_END, u->text, false,
+				 u->of->pace_ns, &u->seen, err);
+}
+
+static int is_upkeep_seen(
+	const struct unseen *u, const struct sweep_effect *e, const char *text, bool *ret, struct err *err)
+{
+	struct upkeep k = {.of = u, .text = text};
+	const struct sql_sink sink = {.row = on_upkeep, .context = &k};
+	int rc = sql_session_run_format(
+		u->exact, &sink, err, upkeep_sql, e->key, (unsigned long long)e->made_seq);
+
+	*ret = rc == 0 && k.seen;
+	return rc;
+}
+
 /* A thing that only the ground has. */
 static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e, bool *ret, struct err *err)
 {
@@ -271,6 +308,8 @@ static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e,
 				       u->run, e->made_seq, SWEEP_NO_END, text, false, u->pace_ns, &seen, err)
 			     : 0;
 
+	if (rc == 0 && !seen && u->exact)
+		rc = is_upkeep_seen(u, e, text, &seen, err);
 	*ret = rc == 0 && !seen;
 	free(text);
 	return rc;
