@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SAID_BYTES 80 /* of what is told of a strange answer */
+
 int house_open(const struct house_options *options, struct house **ret, struct err *err)
 {
 	struct house *h = xcalloc(1, sizeof(*h));
@@ -52,7 +54,44 @@ static int put_where(const struct house *h, struct buf *sql, struct err *err)
 	return rc ? rc : clickhouse_quote(h->options.tape_id, sql, err);
 }
 
-int house_select(struct house *h, const char *what, const char *rest, struct buf *to, struct err *err)
+/* The names of the columns: "segment\tbytes\tdigest" of "segment, bytes, digest FROM segments". The caller frees. */
+static char *names_of(const char *what)
+{
+	char *names = slice_dup((struct slice){what, (size_t)(strstr(what, " FROM ") - what)}), *to = names;
+
+	for (const char *from = names; *from; from++) {
+		if (*from == ',')
+			*to++ = '\t';
+		else if (*from != ' ')
+			*to++ = *from;
+	}
+	*to = '\0';
+	return names;
+}
+
+/* The names of the columns, and lines that begin with a number. What failed late begins as one that succeeded, and something in
+ * between may have answered: not to know what is there is not to find nothing. */
+static int check_answer(const struct house *h, const char *what, struct slice *answer, struct err *err)
+{
+	char *names = names_of(what);
+	struct slice rest = *answer, line = slice_cut(&rest, '\n');
+	bool is_whole = slice_is(line, names) && rest.ptr && (!rest.len || rest.ptr[rest.len - 1] == '\n');
+
+	*answer = rest;
+	while (is_whole && rest.len) {
+		line = slice_cut(&rest, '\n');
+		is_whole = line.len && *line.ptr >= '0' && *line.ptr <= '9';
+	}
+	free(names);
+	return is_whole ? 0
+			: err_set(err, ERR_FAILED,
+				  "'%s' answered a question with something that is no table of %s: '%.*s'",
+				  house_url(h), what, line.len < SAID_BYTES ? (int)line.len : SAID_BYTES,
+				  line.ptr ? line.ptr : "");
+}
+
+int house_select(struct house *h, const char *what, const char *rest, struct buf *to, struct slice *ret,
+	struct err *err)
 {
 	struct buf sql;
 	int rc;
@@ -60,24 +99,29 @@ int house_select(struct house *h, const char *what, const char *rest, struct buf
 	buf_init(&sql, LIMIT_NAME_BYTES * 4);
 	rc = buf_printf(&sql, err, "SELECT %s WHERE ", what);
 	rc = rc ? rc : put_where(h, &sql, err);
-	rc = rc ? rc : buf_printf(&sql, err, "%s FORMAT TabSeparated", rest);
+	rc = rc ? rc : buf_printf(&sql, err, "%s FORMAT TabSeparatedWithNames", rest);
 	rc = rc ? rc : buf_append(&sql, "", 1, err);
 	rc = rc ? rc : clickhouse_ask(h->server, sql.ptr, to, err);
 	buf_release(&sql);
-	return rc;
+	*ret = rc ? (struct slice){NULL, 0} : buf_slice(to);
+	return rc ? rc : check_answer(h, what, ret, err);
 }
 
 int house_count(struct house *h, const char *table, const char *more, uint64_t *ret, struct err *err)
 {
-	char *what = xasprintf("count() FROM %s", table);
+	char *what = xasprintf("count() FROM %s", table), *number;
+	struct slice line;
 	struct buf answer;
 	int rc;
 
 	buf_init(&answer, LIMIT_NAME_BYTES);
-	rc = house_select(h, what, more, &answer, err);
-	rc = rc ? rc : buf_append(&answer, "", 1, err);
-	*ret = rc ? 0 : strtoull(answer.ptr, NULL, 10);
+	rc = house_select(h, what, more, &answer, &line, err);
+	number = slice_dup(line);
+	if (rc == 0 && !line.len)
+		rc = err_set(err, ERR_FAILED, "'%s' did not answer how many rows it has", house_url(h));
+	*ret = rc ? 0 : strtoull(number, NULL, 10);
 	buf_release(&answer);
+	free(number);
 	free(what);
 	return rc;
 }
@@ -111,12 +155,11 @@ int house_read(struct house *h, struct manifest *to, struct err *err)
 
 	buf_init(&answer, LIMIT_DOCUMENT_BYTES);
 	rc = house_select(
-		h, "segment, bytes, digest FROM segments FINAL", " ORDER BY segment", &answer, &why);
+		h, "segment, bytes, digest FROM segments FINAL", " ORDER BY segment", &answer, &rest, &why);
 	if (rc == ERR_NOT_FOUND) {
 		buf_release(&answer);
 		return house_make_tables(h, err);
 	}
-	rest = buf_slice(&answer);
 	while (!rc && rest.len)
 		take_line(slice_cut(&rest, '\n'), to);
 	buf_release(&answer);

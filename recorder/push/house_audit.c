@@ -80,8 +80,7 @@ static int read_account(struct house *h, struct hours *to, struct err *err)
 	int rc;
 
 	buf_init(&answer, LIMIT_DOCUMENT_BYTES);
-	rc = house_select(h, "hour, digest FROM audit_hours FINAL", " ORDER BY hour", &answer, &why);
-	rest = buf_slice(&answer);
+	rc = house_select(h, "hour, digest FROM audit_hours FINAL", " ORDER BY hour", &answer, &rest, &why);
 	while (!rc && rest.len)
 		take_hour(slice_cut(&rest, '\n'), to);
 	buf_release(&answer);

@@ -39,9 +39,10 @@ struct house {
 
 int house_make_tables(struct house *h, struct err *err) MUST_CHECK;
 
-/* Appends the lines that answer "SELECT `what` WHERE ...`rest`", of this tape. */
-int house_select(
-	struct house *h, const char *what, const char *rest, struct buf *to, struct err *err) MUST_CHECK;
+/* *ret are the lines that answer "SELECT `what` WHERE ...`rest`", of this tape, in `to`. The first column is a number. ERR_FAILED
+ * for an answer that is no such table, or is not whole. */
+int house_select(struct house *h, const char *what, const char *rest, struct buf *to, struct slice *ret,
+	struct err *err) MUST_CHECK;
 
 /* How many rows the table has of the tape, duplicates among them. `more`: " AND ...", or "". */
 int house_count(

@@ -80,16 +80,17 @@ class Rows:
         if made:
             self.tables.setdefault(made[1], {"columns": column_types(made[2]), "key": made[3].split(", "), "rows": []})
             return ""
-        counted = re.fullmatch(r"SELECT count\(\) FROM (\w+) WHERE cluster = '.*' AND tape = '(\w+)'(?: AND segment = (\d+))? FORMAT TabSeparated", sql)
+        counted = re.fullmatch(r"SELECT count\(\) FROM (\w+) WHERE cluster = '.*' AND tape = '(\w+)'(?: AND segment = (\d+))? FORMAT TabSeparatedWithNames", sql)
         if counted:
             rows = [r for r in self.all_rows(counted[1]) if r["tape"] == counted[2]]
-            return f"{sum(not counted[3] or r['segment'] == int(counted[3]) for r in rows)}\n"
+            return f"count()\n{sum(not counted[3] or r['segment'] == int(counted[3]) for r in rows)}\n"
         asked = re.fullmatch(r"SELECT (\w+[\w, ]*) FROM (\w+) FINAL WHERE cluster = '(.*)' AND tape = '(\w+)' "
-                             r"ORDER BY (\w+) FORMAT TabSeparated", sql)
+                             r"ORDER BY (\w+) FORMAT TabSeparatedWithNames", sql)
         assert asked, sql
         cluster = re.sub(r"\\(.)", r"\1", asked[3])
         found = [r for r in self.rows(asked[2]) if (r["cluster"], r["tape"]) == (cluster, asked[4])]
-        return "".join("\t".join(str(r[c]) for c in asked[1].split(", ")) + "\n" for r in sorted(found, key=lambda r: r[asked[5]]))
+        names = asked[1].split(", ")
+        return "\t".join(names) + "\n" + "".join("\t".join(str(r[c]) for c in names) + "\n" for r in sorted(found, key=lambda r: r[asked[5]]))
 
     def table(self, name):
         if name not in self.tables:

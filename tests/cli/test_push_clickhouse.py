@@ -69,6 +69,14 @@ class Push(PushTest):
         self.server.refuse = [(404, "Code: 81. DB::Exception: Database tapes does not exist. (UNKNOWN_DATABASE)")]
         self.assert_fails(self.push(code=1), 1, "Database tapes does not exist")
 
+    def test_an_answer_to_a_question_that_is_no_table_is_not_taken_for_none(self):
+        self.push()
+        for said in ("", "<html>Sign in</html>\n", "segment\tbytes\tdigest\nCode: 395. DB::Exception: Value passed to 'throwIf'", "segment\tbytes\tdigest\n1\t2"):
+            with self.subTest(said):
+                self.server.refuse = [(200, said)]
+                self.assert_fails(self.push(code=1), 1, "something that is no table of segment, bytes, digest FROM segments FINAL")
+        self.assert_stored()
+
     def test_a_url_that_names_no_database_or_a_password_is_a_usage_error(self):
         for url, sentence in (("clickhouse+http://h", "is no place in ClickHouse"), ("clickhouse+ftp://h/d", "is no place in ClickHouse"),
                               ("clickhouse://h/d", "is no place in ClickHouse"), ("clickhouse+http://h:99999/d", "is no place in ClickHouse"),
