@@ -191,6 +191,8 @@ int main(int argc, char **argv)
 	remote_tape_init();
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us in silence, whoever started us */
 	rc = main_run(argc, argv);
+	if (rc == EXIT_OK && remote_tape_lacks())
+		rc = EXIT_LOSS;
 	if (out_stream_flush(stdout, &err) == 0 || (rc != EXIT_OK && rc != EXIT_LOSS))
 		return rc;
 	say_error(argc > 1 ? argv[1] : "", &err);

@@ -44,7 +44,7 @@ static struct {
 	_Atomic(char *) root; /* NULL without one */
 	char **former;        /* roots, which others may be reading still */
 	size_t former_count;
-	bool is_spare, is_told;
+	bool is_spare, is_told, lacks_some; /* see remote_tape_lacks */
 	pthread_mutex_t lock;
 	struct remote *remotes;
 	uint64_t fetched_bytes; /* since the cache was last trimmed */
@@ -459,9 +459,15 @@ static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **
 	}
 	*ret_path = found.path;
 	*ret_note = join_notes(lost, found.note);
+	cache.lacks_some |= *ret_note != NULL;
 	if (cache.is_spare) /* for programs that this one starts */
 		setenv(REMOTE_CACHE_VARIABLE, cache.root, true);
 	return 0;
+}
+
+bool remote_tape_lacks(void)
+{
+	return cache.lacks_some;
 }
 
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err)

@@ -15,6 +15,9 @@ void remote_tape_init(void);
  * errors of s3.h. */
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err) MUST_CHECK;
 
+/* Whether one that was resolved has lost segments in its store: what is read is not all there was. */
+bool remote_tape_lacks(void);
+
 /* The local folder for the tape at `place`, of which the caller has a manifest that need not be in the store. The caller frees the
  * path; the texts of the options are borrowed for the life of the process. */
 int remote_tape_present(const struct s3_options *options, const struct s3_place *place,

@@ -203,6 +203,10 @@ class Rows(Cut):
         self.assertEqual(self.run_tape("get", part, "pods", "-A").returncode, 3)
         self.assertEqual(self.run_tape("get", part, "pods", "-A", "--at", "+2s").returncode, 0)
 
+    def test_a_column_that_is_misspelt_in_double_quotes_is_told(self):
+        done = self.run_tape("cut", self.tape, "-o", os.path.join(self.dir, "typo.ktape"), "--where", "\"typ\" = 'ADDED'")
+        self.assertIn("typ names no column of an event and is taken for a text", done.stderr)
+
     def test_a_position_outside_the_tape_is_told(self):
         self.cut(self.tape, "--from", "2001-01-01", code=3)
 

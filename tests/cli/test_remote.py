@@ -320,7 +320,7 @@ class Trouble(RemoteTest, SmallDisk):
         shutil.rmtree(self.cache)
         for key in self.store.keys("seg-")[1:]:
             del self.store.objects[key]
-        done = self.run_remote("query", "s3://tapes/prod", "SELECT max(seq) AS n FROM events", "--format", "json")
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT max(seq) AS n FROM events", "--format", "json", code=3)
         self.assertEqual(json.loads(done.stdout), [{"n": 20}])
         self.assertRegex(done.stderr, r"the store has lost \d of \d segments, number 2 is the first")
 
@@ -328,7 +328,7 @@ class Trouble(RemoteTest, SmallDisk):
         key = self.store.keys("seg-000001")[0]
         gone = self.store.objects.pop(key)
         for command in (["verify"], ["query", "SELECT 1"], ["gaps"]):
-            done = self.run_remote(command[0], "s3://tapes/prod", *command[1:])
+            done = self.run_remote(command[0], "s3://tapes/prod", *command[1:], code=3)
             self.assertRegex(done.stderr, r"the store has lost 1 of \d segments, number 1 is the first: what they hold is not shown")
         self.store.objects[key] = gone
         self.assertEqual(json.loads(self.query().stdout), self.expected())
@@ -359,7 +359,7 @@ class Trouble(RemoteTest, SmallDisk):
         manifest["segments"][1]["segment"] = 3
         self.store.objects[key.replace("manifest.json", "seg-000003.db")] = self.store.objects[self.store.keys("seg-000002")[0]]
         self.store.objects[key].body = json.dumps(manifest).encode()
-        done = self.run_remote("query", "s3://tapes/prod", "SELECT min(seq) AS n FROM events", "--format", "json")
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT min(seq) AS n FROM events", "--format", "json", code=3)
         self.assertEqual(json.loads(done.stdout), [{"n": 21}])
         self.assertIn("the store lacks segments before 3", done.stderr)
 
