@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define LIMIT_NS         (60 * NS_PER_S)
@@ -170,7 +171,7 @@ static void start_command(struct pin_hook *h, const struct fact facts[FACTS])
 
 static bool is_url(const char *hook)
 {
-	return strncmp(hook, "https://", 8) == 0 || strncmp(hook, "http://", 7) == 0;
+	return strncasecmp(hook, "https://", 8) == 0 || strncasecmp(hook, "http://", 7) == 0;
 }
 
 /* What follows the host may be a token. */

@@ -161,6 +161,7 @@ static int open_session(const struct query_options *o, const struct operands *op
 	if (!rc)
 		rc = sql_session_open_many(set.tapes, set.count, ret, err);
 	if (!rc) {
+		tape_set_tell_twins(&set);
 		tell_shared_clusters(&set);
 		*ret_lacks_tapes = tell_problems(&set);
 	}

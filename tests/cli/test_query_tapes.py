@@ -86,6 +86,12 @@ class Tapes(TapeTest):
         shutil.copytree(os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, "half.ktape.tmp-123"))
         self.assertEqual(self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1"), [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}])
 
+    def test_a_link_to_a_tape_that_is_not_there_is_told(self):
+        os.symlink("/nowhere/gone.tape", os.path.join(self.folder, "gone.tape"))
+        done = self.run_tape("query", "--tapes", self.folder, "SELECT count(*) AS n FROM events", "--format", "json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (3, [{"n": 9}]))
+        self.assertIn(f"'{self.folder}/gone.tape' is left out: ", done.stderr)
+
     def test_pins_beside_their_tape_are_asked_where_they_are_named_and_copies_are_told(self):
         tape = os.path.join(self.folder, "eu.tape")
         self.assertEqual(self.run_tape("pin", tape, "--from", "start", "--name", "all").returncode, 0)

@@ -140,6 +140,12 @@ static bool looks_like_tape(const char *path)
 	return len > ending && strcmp(path + len - ending, ENDING) == 0;
 }
 
+/* A link to a tape that is not there. */
+static bool leads_nowhere(const char *path)
+{
+	return looks_like_tape(path) && is_link(path) && access(path, F_OK) != 0;
+}
+
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err);
 
 /* A link to a folder that the walk comes from. */
@@ -165,7 +171,8 @@ static void add_entry(
 	if (is_folder(path) && depth && !is_above(path, folder)) {
 		if (add_below(set, path, given, depth - 1, &problem))
 			add_unread(set, path, given, &problem);
-	} else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0) {
+	} else if ((len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0) ||
+		   leads_nowhere(path)) {
 		add_named(set, path, path, given);
 	}
 	free(path);
@@ -291,8 +298,7 @@ static void tell_twin(const struct sql_tape *one, const struct sql_tape *other)
 	fputs("' are the same tape: the events that both have are there twice\n", stderr);
 }
 
-/* Copies, and what was pushed as two clusters. */
-static void tell_twins(const struct tape_set *set)
+void tape_set_tell_twins(const struct tape_set *set)
 {
 	char **ids = xcalloc(set->count + 1, sizeof(*ids));
 
@@ -319,8 +325,6 @@ int tape_set_find(const struct text_list *words, struct tape_set *ret, struct er
 	for (size_t i = 0; i < words->count && !rc; i++)
 		rc = add_word(ret, words->items[i], err);
 	drop_links(ret);
-	if (!rc && ret->count > 1)
-		tell_twins(ret);
 	return rc;
 }
 

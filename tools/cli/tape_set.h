@@ -17,4 +17,7 @@ struct tape_set {
 int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err) MUST_CHECK;
 void tape_set_release(struct tape_set *set);
 
+/* Says on stderr which of those that can be read are one tape: copies, and what was pushed as two clusters. */
+void tape_set_tell_twins(const struct tape_set *set);
+
 #endif
