@@ -92,7 +92,8 @@ class Libraries(FromClean):
         env = {**self.env, "GOPROXY": f"file://{DIST}/goproxy,{settings[0]}", "GOMODCACHE": settings[1], "GOCACHE": settings[2],
                "GONOSUMDB": "kubetape.test", "GOSUMDB": settings[3], "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"}
         version = "v" + run(os.path.join(BUILD, "kubetape"), "--version").split()[1]
-        # A version that was built before, of other sources, must not be what is tested.
+        # A version that was built before, of other sources, must not be what is tested, nor what Go's index of it says.
+        env["GODEBUG"] = "goindex=0"
         shutil.rmtree(os.path.join(settings[1], "cache", "download", "kubetape.test"), ignore_errors=True)
         subprocess.run(f"chmod -R u+w {settings[1]}/kubetape.test; rm -rf {settings[1]}/kubetape.test", shell=True, check=False,
                        stderr=subprocess.DEVNULL)
