@@ -57,7 +57,7 @@ HELM_VERSION := v3.18.6
 build/tools/helm:
 	@command -v helm >/dev/null || ! command -v go >/dev/null || GOBIN=$(CURDIR)/build/tools go install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 build/tools/venv:
-	python3 -m venv $@ && $@/bin/pip -q install pyyaml check-jsonschema
+	python3 -m venv $@ && $@/bin/pip -q install pyyaml check-jsonschema pytest
 
 check-packages: packages build/tools/helm build/tools/venv
 	@tools/install-deps.sh mmdebstrap lintian qemu-user-static skopeo musl-tools util-linux prometheus
