@@ -566,8 +566,8 @@ int sweep_find_answers(struct sweep *s, struct err *err)
 	if (rc <= 0 || s->stopped)
 		return rc < 0 ? rc : 0;
 	fprintf(stderr,
-		"kubetape sweep: what the command writes differs from run to run at --speed max, and less in lock-step: each event "
-		"waits until the command is quiet (--lockstep %lldms)\n",
+		"kubetape sweep: %s at --speed max: each event waits until the command is quiet (--lockstep %lldms)\n",
+		s->alone ? "runs side by side differ" : "more differs from run to run than in lock-step",
 		(long long)(s->runs.pace_ns / NS_PER_MS));
 	sweep_forget_answers(s);
 	s->runs.options.lockstep_ns = s->runs.pace_ns;

@@ -166,14 +166,20 @@ static bool is_about_counts(enum sweep_pattern pattern)
 	return pattern == SWEEP_ECHO || pattern == SWEEP_WRITES || is_about_earlier(pattern);
 }
 
-static char *tell_made_again(const struct sweep_answer *answer)
+/* What was not counted, for who wants to look into it. NULL: nothing; the caller frees. */
+static char *tell_excused(enum sweep_verdict verdict, const struct sweep_answer *answer)
 {
+	bool is_unseen = verdict == SWEEP_UNSEEN;
+	const struct text_list *which = is_unseen ? &answer->unseen : &answer->made_again;
 	struct buf text;
 	char *result;
 
+	if (!is_unseen && verdict != SWEEP_MADE_AGAIN)
+		return NULL;
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	for (size_t i = 0; i < answer->made_again.count; i++)
-		(void)!buf_printf(&text, NULL, "%s\n", answer->made_again.items[i]);
+	for (size_t i = 0; i < which->count; i++)
+		(void)!buf_printf(&text, NULL, "%s%s\n", which->items[i],
+			is_unseen ? " is missing or differs: what it answers to was not to be seen" : "");
 	result = slice_dup(buf_slice(&text));
 	buf_release(&text);
 	return result;
@@ -312,8 +318,8 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		sweep_run_remove(&s->runs, slot);
 	if (sweep_verdict_is_harmless(try->verdict) || is_enough)
 		forget_try(s, try);
-	if (try->verdict == SWEEP_MADE_AGAIN)
-		try->differences = tell_made_again(&answer);
+	if (sweep_verdict_is_harmless(try->verdict))
+		try->differences = tell_excused(try->verdict, &answer);
 	s->healed += slot->broken.line && !slot->broken.is_told &&
 		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));
 	sweep_alarm_release(&slot->broken);
