@@ -33,7 +33,9 @@ class ControllerManager(unittest.TestCase):
 
     @staticmethod
     def is_input(row):
-        return row["table"] == "documents" or row.get("resource") in INPUTS
+        # Whether a controller still makes a pod in a namespace that ends is a race of its own.
+        ends = "doomed" in (row.get("namespace"), row.get("name"))
+        return row["table"] == "documents" or (row.get("resource") in INPUTS and not ends)
 
     def replay(self, name, controllers, *options):
         """The run, and how the replay ended."""
