@@ -33,6 +33,7 @@ enum fault_do {
 	FAULT_STALE_LIST, /* lists show an older state */
 	FAULT_STALE_VIEW, /* lists that may be old show it, and watches stand still there */
 	FAULT_SLOW,       /* the first list of each client waits */
+	FAULT_WAIT,       /* the request waits until it is over */
 	/* to single frames */
 	FAULT_DELAY,
 	FAULT_DUPLICATE,
@@ -63,6 +64,12 @@ bool fault_strikes_writes(int act);
 static inline bool fault_keeps_frames_back(int act)
 {
 	return act == FAULT_BURST || act == FAULT_STALE_VIEW || act == FAULT_ECHO;
+}
+
+/* Acts that leave requests without an answer until the fault is over. */
+static inline bool fault_keeps_requests(int act)
+{
+	return act == FAULT_STALL || act == FAULT_WAIT;
 }
 
 #endif

@@ -143,6 +143,8 @@ const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
 		FAULT_AT_REQUESTS},
 	[FAULT_SLOW] = {"slow", "by", "by", false, "the first list of each client is answered later",
 		FAULT_AT_REQUESTS},
+	[FAULT_WAIT] = {"wait", "", "", true, "requests wait until the fault is over, and are then answered",
+		FAULT_AT_REQUESTS},
 	[FAULT_DELAY] = {"delay", "by jitter", "by", false, "frames come later, in their order",
 		FAULT_AT_FRAMES},
 	[FAULT_DUPLICATE] = {"duplicate", "count", "", false, "frames come twice", FAULT_AT_FRAMES},

@@ -206,7 +206,7 @@ static int check_during(const struct fault_rule *r, struct err *err)
 		return 0;
 	if (!fault_what_shapes[r->during.act].during)
 		return err_set(err, ERR_USAGE,
-			"'%s' is nothing that a request can get: expected refuse, http, rst, fin, stall or nothing",
+			"'%s' is nothing that a request can get: expected refuse, http, rst, fin, stall, wait or nothing",
 			fault_do_word(r->during.act));
 	if (r->for_ns == 0)
 		return err_set(err, ERR_USAGE,
@@ -293,9 +293,9 @@ static int check_act(const struct fault_rule *r, struct err *err)
 			"'%s' is done to the write that 'when' names: expected 'write' there", word);
 	if (fault_strikes_writes(r->what.act) && r->for_ns)
 		return err_set(err, ERR_USAGE, "'%s' is done to one write: it has no 'for'", word);
-	if (r->what.act == FAULT_BURST && !r->for_ns)
+	if ((r->what.act == FAULT_BURST || r->what.act == FAULT_WAIT) && !r->for_ns)
 		return err_set(err, ERR_USAGE,
-			"'burst' keeps back what comes while it lasts, but there is no 'for'");
+			"'%s' keeps back what comes while it lasts, but there is no 'for'", word);
 	if (r->what.act == FAULT_PAUSE && (r->for_ns == 0 || r->for_events || r->clock != FAULT_WALL))
 		return err_set(err, ERR_USAGE,
 			"'pause' stops the tape's clock for a duration by the wall: it needs "

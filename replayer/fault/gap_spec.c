@@ -18,7 +18,7 @@ struct spec {
 };
 
 const char gap_spec_words[] =
-	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset write_late refuse http "
+	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset write_late refuse http wait "
 	"stale hold client ns requests compact wall after optional quiet since await write event";
 
 static int bad(struct spec *s, const char *word, const char *expected)

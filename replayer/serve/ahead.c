@@ -20,6 +20,7 @@ struct waiting {
 	struct buf texts;
 	struct collection *c; /* NULL: it waits for its deadline alone */
 	int64_t deadline_ns;  /* monotonic */
+	uint64_t episode;     /* of a fault, for whose end it waits; 0: for none */
 	bool times_out;       /* the deadline is the client's own */
 	int status;           /* of an answer that waits; 0: the request does */
 	struct buf body, warnings;
@@ -186,9 +187,25 @@ bool ahead_has_delayed(const struct ahead *a)
 {
 	const struct waiting *p = a->first;
 
-	while (p && (p->c || p->status))
+	while (p && (p->c || p->status || p->episode))
 		p = p->next;
 	return p != NULL;
+}
+
+void ahead_hold(struct api_call *call, uint64_t episode)
+{
+	struct waiting *p = park(call, NULL);
+
+	p->deadline_ns = INT64_MAX;
+	p->episode = episode;
+}
+
+void ahead_release(struct ahead *a, uint64_t episode)
+{
+	for (struct waiting *p = a->first; p; p = p->next) {
+		if (p->episode == episode)
+			p->deadline_ns = 0;
+	}
 }
 
 void ahead_delay(struct api_call *call, int64_t by_ns)

@@ -34,6 +34,10 @@ bool ahead_park(struct api_call *call, struct collection *c);
 void ahead_delay(struct api_call *call, int64_t by_ns);
 bool ahead_has_delayed(const struct ahead *a);
 
+/* The request waits until that episode of a fault is over, and is then routed; the tape's clock does not wait for it. */
+void ahead_hold(struct api_call *call, uint64_t episode);
+void ahead_release(struct ahead *a, uint64_t episode);
+
 /* The answer waits that long: a body that is laid out, which is copied. */
 void ahead_answer(struct api_call *call, int status, struct slice body, int64_t by_ns);
 

@@ -180,6 +180,7 @@ static void strike_watch(struct watch *w, const struct fault_what *what, uint64_
 	case FAULT_STALE_LIST:
 	case FAULT_STALE_VIEW:
 	case FAULT_SLOW:
+	case FAULT_WAIT:
 	case FAULT_DELAY:
 	case FAULT_DUPLICATE:
 	case FAULT_REORDER:
@@ -253,13 +254,11 @@ static void fault_act_begin(struct fault_act *a, const struct fault_firing *firi
 static void end(struct fault_act *a, const struct fault_firing *firing)
 {
 	const struct fault_rule *r = firing->rule;
-	bool stalls = r->what.act == FAULT_STALL || r->during.act == FAULT_STALL;
+	bool stalls = fault_keeps_requests(r->what.act) || fault_keeps_requests(r->during.act);
 
 	note_step(a, firing, "ends");
-	if (stalls) {
-		fault_act_spit_out(a, firing->episode);
-		server_thaw(a->server, fault_act_bit(firing->episode));
-	}
+	if (stalls)
+		fault_act_let_go(a, firing->episode);
 	if (stalls || fault_keeps_frames_back(r->what.act)) {
 		watches_each(a->watches, release_if_free, NULL);
 		a->run->kept_back++;

@@ -24,7 +24,7 @@ struct fault_act {
 	struct fault_act_command command; /* kill is NULL: there is none */
 	bool command_is_dead;             /* it was killed, and does not run again so far */
 	bool command_starts;              /* it was asked to */
-	const struct ahead *ahead;        /* where slow lists wait; NULL: there was none */
+	struct ahead *ahead;              /* where slow lists and other requests wait; NULL: there was none */
 	uint64_t applied;                 /* events so far */
 	uint64_t retried;                 /* of them, when frames that wait were tried last */
 	struct swallowed *swallowed;
@@ -53,8 +53,8 @@ static inline uint64_t fault_act_bit(uint64_t episode)
 /* A write was struck by that rule. */
 void fault_act_note_write(struct api_call *call, size_t rule, const char *what);
 
-/* Lets requests that were swallowed then fail. */
-void fault_act_spit_out(struct fault_act *a, uint64_t episode);
+/* The episode is over: what it has swallowed fails, what it has frozen moves, and what has waited for its end is answered. */
+void fault_act_let_go(struct fault_act *a, uint64_t episode);
 
 /* A Status of that code in the words of the rule, or of the API server. Does not release the rule's data. */
 void fault_status_of(const struct fault_what *what, struct status *ret);

@@ -6,6 +6,7 @@
 #include "replayer/serve/ahead.h"
 #include "replayer/serve/fault_act_internal.h"
 #include "replayer/serve/unrecorded.h"
+#include "replayer/wire/server.h"
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
 #include "schema/base/limits.h"
@@ -174,13 +175,16 @@ static void swallow(struct fault_act *a, struct exchange *x, const struct fault_
 		exchange_freeze(x, fault_act_bit(answer->episode));
 }
 
-void fault_act_spit_out(struct fault_act *a, uint64_t episode)
+void fault_act_let_go(struct fault_act *a, uint64_t episode)
 {
 	for (struct swallowed *s = a->swallowed, *next; s; s = next) {
 		next = s->next;
 		if (s->episode == episode)
 			exchange_abort(s->x, ABORT_STREAM);
 	}
+	server_thaw(a->server, fault_act_bit(episode));
+	if (a->ahead)
+		ahead_release(a->ahead, episode);
 }
 
 static void answer_instead(struct api_call *call, const struct fault_answer *answer)
@@ -191,6 +195,10 @@ static void answer_instead(struct api_call *call, const struct fault_answer *ans
 	switch (what->act) {
 	case FAULT_FIN: exchange_abort(call->x, ABORT_FIN); return;
 	case FAULT_STALL: swallow(call->api->faults, call->x, answer); return;
+	case FAULT_WAIT:
+		ahead_hold(call, answer->episode);
+		call->api->faults->ahead = call->api->ahead;
+		return;
 	case FAULT_HTTP: break;
 	default: exchange_abort(call->x, ABORT_RST); return;
 	}

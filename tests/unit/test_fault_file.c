@@ -127,7 +127,7 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 			"f.json, line 2, column 3: 'during' says what requests get while it lasts, but there is no 'for'"},
 		{RULE("\"what\": \"end\", \"for\": \"1s\", \"during\": \"goaway\""),
 			"f.json, line 2, column 3: 'goaway' is nothing that a request can get: expected refuse, http, rst, "
-			"fin, stall or nothing"},
+			"fin, stall, wait or nothing"},
 		{RULE("\"what\": \"refuse\", \"where\": {\"resource\": \"pods\"}"),
 			"f.json, line 2, column 3: a refused connection has said nothing yet: 'refuse' goes without 'where', "
 			"'http' with it"},

@@ -255,6 +255,17 @@ class RequestTest(FaultCase):
         self.assertEqual(w.to_the_end(), "reset")
         self.assertEqual(r.get("/api/v1/pods")[0], 200)
 
+    def test_requests_that_wait_are_answered_when_the_fault_is_over(self):
+        r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods", "requests": "watch"}, "what": "nothing", "for": {"events": 1}, "during": "wait"},
+            options=STEPS)
+        gone, waits = self.raw(r, "/api/v1/pods?watch=1"), self.raw(r, "/api/v1/pods?watch=1&resourceVersion=20")
+        gone.close()
+        self.assertIsNone(waits.read(0.2))
+        self.assertEqual(r.get("/api/v1/pods")[0], 200)
+        self.step(r, 1)
+        waits.until(b'"21"')
+        self.assertEqual(waits.events(), POD_DAY[:1])
+
     def test_outage_of_one_resource_is_429_without_retry_after(self):
         r = self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": "end", "for": "1h"}, speed="10")
         self.raw(r).until(b"\r\n0\r\n\r\n")
