@@ -236,19 +236,19 @@ void pinner_event(
 
 /* ---- life ---- */
 
-/* A misspelt column in double quotes is never an error, and never true. */
 static int read_when(
 	const char *text, const struct moment_frame *frame, struct predicate **ret, struct err *err)
 {
 	int rc = predicate_compile(slice_of(text), frame, ret, err);
+	char *doubt;
 
 	if (rc)
 		return err_prefix(err, rc, "cannot pin when '%s'", text);
 	predicate_limit(*ret, PREDICATE_NS);
-	if (predicate_doubtful_word(*ret))
-		log_warn(
-			"'%s': %s names no column of an event and is taken for a text; write texts as 'text'",
-			text, predicate_doubtful_word(*ret));
+	doubt = predicate_doubt(*ret);
+	if (doubt)
+		log_warn("'%s': %s", text, doubt);
+	free(doubt);
 	return 0;
 }
 

@@ -78,12 +78,13 @@ static int compile(struct cut *c, struct err *err)
 {
 	struct moment_frame frame;
 	int rc = tape_position_frame(c->tape, &frame, err);
+	char *doubt;
 
 	rc = rc ? rc : predicate_compile(slice_of(c->values->where), &frame, &c->predicate, err);
-	if (rc == 0 && predicate_doubtful_word(c->predicate))
-		fprintf(stderr,
-			"kubetape cut: --where: %s names no column of an event and is taken for a text; write texts as 'text'\n",
-			predicate_doubtful_word(c->predicate));
+	doubt = rc ? NULL : predicate_doubt(c->predicate);
+	if (doubt)
+		fprintf(stderr, "kubetape cut: --where: %s\n", doubt);
+	free(doubt);
 	return rc;
 }
 

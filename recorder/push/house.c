@@ -69,8 +69,8 @@ static char *names_of(const char *what)
 	return names;
 }
 
-/* The names of the columns, and lines that begin with a number. What failed late begins as one that succeeded, and something in
- * between may have answered: not to know what is there is not to find nothing. */
+/* The names of the columns, and lines that begin with a number. An answer that fails late begins like one that succeeds, and a proxy
+ * may have answered: neither says that nothing is there. */
 static int check_answer(const struct house *h, const char *what, struct slice *answer, struct err *err)
 {
 	char *names = names_of(what);

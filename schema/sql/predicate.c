@@ -24,7 +24,6 @@ struct predicate {
 	int64_t limit_ns, deadline_ns;
 	bool timed_out;
 	struct time_reader times;
-	char *doubtful; /* see predicate_doubtful_word */
 };
 
 struct event_table {
@@ -167,20 +166,6 @@ static int on_progress(void *context)
 	return 1;
 }
 
-/* SQLite names the first such word if it is not to take any for a text. */
-static void find_doubtful(struct predicate *p, const char *sql)
-{
-	static const char words[] = "no such column: ";
-	sqlite3_stmt *statement = NULL;
-
-	sqlite3_db_config(p->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-	(void)sqlite3_prepare_v2(p->db, sql, -1, &statement, NULL);
-	if (!statement && strncmp(sqlite3_errmsg(p->db), words, sizeof(words) - 1) == 0)
-		p->doubtful = xstrdup(sqlite3_errmsg(p->db) + sizeof(words) - 1);
-	sqlite3_finalize(statement);
-	sqlite3_db_config(p->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL);
-}
-
 /* On lines of its own, so that a comment at the expression's end ends there. */
 static int predicate_prepare(struct predicate *p, struct slice expression, struct err *err)
 {
@@ -206,8 +191,6 @@ static int predicate_prepare(struct predicate *p, struct slice expression, struc
 			sqlite3_bind_parameter_name(p->statement, 1)
 				? sqlite3_bind_parameter_name(p->statement, 1)
 				: "?");
-	else
-		find_doubtful(p, sql.ptr);
 	buf_release(&sql);
 	return rc;
 }
@@ -258,13 +241,25 @@ void predicate_free(struct predicate *p)
 		return;
 	sqlite3_finalize(p->statement);
 	sqlite3_close(p->db);
-	free(p->doubtful);
 	free(p);
 }
 
-const char *predicate_doubtful_word(const struct predicate *p)
+/* SQLite names the first such word if it is not to take any for a text. */
+char *predicate_doubt(struct predicate *p)
 {
-	return p->doubtful;
+	static const char words[] = "no such column: ";
+	sqlite3_stmt *statement = NULL;
+	char *doubt = NULL;
+
+	sqlite3_db_config(p->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	(void)sqlite3_prepare_v2(p->db, sqlite3_sql(p->statement), -1, &statement, NULL);
+	if (!statement && strncmp(sqlite3_errmsg(p->db), words, sizeof(words) - 1) == 0)
+		doubt = xasprintf(
+			"%s names no column of an event and is taken for a text; write texts as 'text'",
+			sqlite3_errmsg(p->db) + sizeof(words) - 1);
+	sqlite3_finalize(statement);
+	sqlite3_db_config(p->db, SQLITE_DBCONFIG_DQS_DML, 1, NULL);
+	return doubt;
 }
 
 void predicate_limit(struct predicate *p, int64_t limit_ns)

@@ -26,9 +26,9 @@ int predicate_compile(struct slice expression, const struct moment_frame *frame,
 	struct err *err) MUST_CHECK;
 void predicate_free(struct predicate *p);
 
-/* The first word in double quotes that is no column: SQLite takes it for a text, which a misspelt name is silently. NULL if there
- * is none. Borrowed from the predicate. */
-const char *predicate_doubtful_word(const struct predicate *p);
+/* SQLite takes a word in double quotes that is no column for a text, so a misspelt name is no error. A sentence about the first such
+ * word, or NULL; the caller frees. */
+char *predicate_doubt(struct predicate *p);
 
 /* A predicate that takes longer for one event fails with ERR_STOPPED. */
 void predicate_limit(struct predicate *p, int64_t limit_ns);

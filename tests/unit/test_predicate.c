@@ -168,12 +168,19 @@ START_TEST(predicate__tells_which_word_in_double_quotes_is_no_column)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct predicate *p;
+		char *doubt, *expected;
 
 		ck_assert_ok(predicate_compile(slice_of(rows[i].expression), NULL, &p, &err), &err);
-		if (rows[i].word)
-			ck_assert_str_eq(predicate_doubtful_word(p), rows[i].word);
-		else
-			ck_assert_ptr_null(predicate_doubtful_word(p));
+		doubt = predicate_doubt(p);
+		expected =
+			rows[i].word
+				? xasprintf("%s names no column of an event and is taken for a text; write "
+					    "texts as 'text'",
+					  rows[i].word)
+				: NULL;
+		ck_assert_pstr_eq(doubt, expected);
+		free(expected);
+		free(doubt);
 		predicate_free(p);
 	}
 	ck_assert_int_eq(answer("type = \"ADDED\" OR type = \"MODIFIED\" OR type = \"DELETED\""), 1);

@@ -122,23 +122,24 @@ class Pins(RecordTest):
         self.assertEqual(again.stop(), 0)
         self.assertFalse(os.path.exists(self.tape + ".pin-pending"))
 
-    def test_a_hook_that_does_not_end_is_ended_with_the_recorder(self):
+    def record_with_an_endless_hook(self, after):
+        """The recording, and the file in which the hook has said its process group."""
         told, never = (os.path.join(self.folder, name) for name in ("told", "never"))
         os.mkfifo(never)
-        recording = self.record_pins("--pin-after", "0s", "--pin-hook", f"trap '' TERM; echo $$ >{told}.part; mv {told}.part {told}; read x <>{never}")
+        recording = self.record_pins("--pin-after", after, "--pin-hook", f"trap '' TERM; echo $$ >{told}.part; mv {told}.part {told}; read x <>{never}")
         self.crash("bad")
         wait_for(lambda: os.path.exists(told), "the hook")
+        return recording, told
+
+    def test_a_hook_that_does_not_end_is_ended_with_the_recorder(self):
+        recording, told = self.record_with_an_endless_hook("0s")
         self.assertEqual(recording.stop(), 0)
         with open(told, encoding="utf-8") as file:
             group = int(file.read())
         self.assertRaises(ProcessLookupError, os.killpg, group, 0)
 
     def test_a_pin_whose_time_comes_while_the_hook_is_waited_for_at_the_end_is_made(self):
-        told, never = (os.path.join(self.folder, name) for name in ("told", "never"))
-        os.mkfifo(never)
-        recording = self.record_pins("--pin-after", "4s", "--pin-hook", f"trap '' TERM; echo $$ >{told}.part; mv {told}.part {told}; read x <>{never}")
-        self.crash("bad")
-        wait_for(lambda: os.path.exists(told), "the hook")
+        recording, _ = self.record_with_an_endless_hook("4s")
         self.assertEqual(recording.stop(), 0, recording.stderr)
         self.assertEqual(query(self.pins()[0], "SELECT name FROM events"), [{"name": "bad"}])
 

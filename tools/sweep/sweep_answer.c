@@ -52,7 +52,7 @@ static const char left_sql[] =
 	"  HAVING min(iif(is_made, write, NULL)) < coalesce(min(iif(verb = 'delete', write, NULL)), 1 << 62)),"
 	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
 	"  WHERE (w.verb NOT LIKE 'delete%' OR is_held) AND w.write > coalesce(deleted.at, 0)),"
-	/* what is there at the end was made by the last creation */
+	/* an object that is left was made by the last creation of its name */
 	" born AS (SELECT *, max(iif(is_made, write, 0)) OVER (PARTITION BY apigroup, resource, namespace, name) AS born FROM after),"
 	" left AS (SELECT max(write) AS at, * FROM (SELECT *, min(iif(write >= born, seq, NULL)) OVER (PARTITION BY apigroup,"
 	"   resource, namespace, name, iif(policy = 'overlay', '', part)) AS made_seq FROM born)"

@@ -88,14 +88,13 @@ static void take_given(struct sweep *s)
 
 int sweep_find_positions(struct sweep *s, struct err *err)
 {
-	int rc = 0;
+	int rc;
 
 	if (s->v->faults.count) {
 		take_given(s);
 		return 0;
 	}
 	rc = find_unobserved(s, err);
-
 	if (rc == 0)
 		rc = sweep_find_causes(s, err);
 	if (rc == 0 && !s->stopped &&

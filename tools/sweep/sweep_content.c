@@ -112,8 +112,8 @@ static bool is_in_place_of(const struct json_change *c, const struct json_change
 	return is_place && (slice_equal(c->old_value, item) || slice_equal(c->new_value, item));
 }
 
-/* Whether the program of that side has changed something in the field that differs. Of what it has added as a whole it has added that part if
- * it is there. */
+/* Whether the program of that side has changed something in the field that differs. Of what it has added as a whole it has
+ * added that part if it is there. */
 static bool has_changed(const struct pair *p, int side, const struct json_change *d)
 {
 	struct slice value = side ? d->new_value : d->old_value;
