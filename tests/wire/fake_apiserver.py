@@ -67,7 +67,6 @@ class Exchange:
         self.api, self.sock, self.request = api, sock, request
         self.streaming = False
         self.orders = queue.Queue()  # what a running watch is told to do
-        self.keep_alive = True
 
     # whole answers
 

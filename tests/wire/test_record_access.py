@@ -219,6 +219,7 @@ class Credentials(Access):
         def note_name(x):
             names.append(dict(pair[0] for pair in x.sock.getpeercert()["subject"])["commonName"])
             route(x)
+            x.cut()  # the next watch must find no idle connection, which had the old certificate
 
         self.api.route = note_name
         config = self.write("config", kubeconfig(self.serve_tls(clients=True), cluster="certificate-authority: ca.crt",
