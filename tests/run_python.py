@@ -2,7 +2,8 @@
 """Runs the wire and CLI tests (unittest) against the programs in $KUBETAPE_BUILD (default: build).
 
 usage: tests/run_python.py [-j N] [--folder FOLDER] [--without PATTERN] [PATTERN]...
-PATTERN is a part of a test's id; without one, every test runs.
+       tests/run_python.py [--folder FOLDER] --ids ID...
+PATTERN is a part of a test's id; without one, every test runs. --ids: the tests of those ids, and no other is even loaded.
 With -j the files run N at a time, each with its output when it is done; so do the tests of a file that says
 TESTS_APART = True. Ends with a plain line `N passed, N failed, N skipped`.
 """
@@ -39,6 +40,11 @@ def collect(folders, patterns, without):
     return wanted
 
 
+def load(folders, ids):
+    sys.path[:0] = [os.path.join(ROOT, folder) for folder in folders]
+    return unittest.TestLoader().loadTestsFromNames(ids)
+
+
 def run(suite):
     """Returns (passed, failed, skipped)."""
     result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
@@ -53,7 +59,7 @@ def run(suite):
 def run_file(folders, name, ids):
     """Tests of one file, in a process of its own. What it took of processors includes the programs that it ran and waited for."""
     began = time.monotonic()
-    with subprocess.Popen([sys.executable, os.path.abspath(__file__), *(f"--folder={f}" for f in folders), *ids], stdout=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, os.path.abspath(__file__), *(f"--folder={f}" for f in folders), "--ids", *ids], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as process:
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -73,11 +79,18 @@ def run_files(folders, suite, jobs):
         return [sum(column) for column in zip(*pool.map(lambda name: run_file(folders, name, files[name]), files))]
 
 
+def keep_bytecode(build):
+    """Hundreds of interpreters start, this program's and those of what the tests run: none needs to compile what another has."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(build, "pycache")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     parser.add_argument("--folder", dest="folders", action="append", help="instead of " + ", ".join(FOLDERS))
     parser.add_argument("--without", action="append", default=[], metavar="PATTERN")
+    parser.add_argument("--ids", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("patterns", nargs="*")
     args = parser.parse_args()
     os.chdir(ROOT)
@@ -85,8 +98,9 @@ def main():
     build = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
     os.environ["KUBETAPE_BUILD"] = build
     os.environ.setdefault("KUBETAPE", os.path.join(build, "kubetape"))
+    keep_bytecode(build)
     folders = args.folders or FOLDERS
-    suite = collect(folders, args.patterns, args.without)
+    suite = load(folders, args.ids) if args.ids else collect(folders, args.patterns, args.without)
     if args.jobs > 1 and suite.countTestCases():
         passed, failed, skipped = run_files(folders, suite, args.jobs)
     else:
