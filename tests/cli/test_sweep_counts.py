@@ -205,6 +205,33 @@ while True:
     connection.close()
 """
 
+# Knows the pods of a list and of the watch after it; the buggy one does not watch from the list's version.
+FOLLOWING = BEGINS + """
+import json, time
+PODS, MAPS = "/api/v1/pods", "/api/v1/namespaces/default/configmaps"
+
+def tell(known):
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "known"}, "data": {name: "" for name in known}}
+    if cluster.ask("PUT", MAPS + "/known", body)[0] == 404:
+        cluster.ask("POST", MAPS, body)
+
+while True:
+    status, seen = cluster.ask("GET", PODS)
+    if status != 200:
+        time.sleep(0.1)
+        continue
+    known = {pod["metadata"]["name"] for pod in seen["items"]}
+    since = "&resourceVersion=" + seen["metadata"]["resourceVersion"] if sys.argv[2] == "mended" else ""
+    connection, response = cluster.open("GET", PODS + "?watch=true" + since)
+    tell(known)
+    for line in response if response.status == 200 else ():
+        event = json.loads(line)
+        if event["type"] in ("ADDED", "DELETED"):
+            (known.add if event["type"] == "ADDED" else known.discard)(event["object"]["metadata"]["name"])
+            tell(known)
+    connection.close()
+"""
+
 
 class Fleeting(test_sweep.Story):
     """In the end a pod comes and goes at once."""
@@ -294,6 +321,16 @@ class SweepCountsTest(unittest.TestCase):
         found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
         self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end")])
         self.assertIn("configmaps default/nr-2 is left (without the gap: not)", found[0]["differences"])
+        self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
+
+    def test_finds_that_a_watch_does_not_begin_where_the_list_before_it_ended(self):
+        self.tape = Fleeting(["web-0"]).write(self.folder + "/following.tape")
+        for kind, code in (("mended", 0), ("buggy", 1)):
+            report = self.end(self.begin("--patterns", "restart", "--settle", "1s", "-o", os.path.join(self.folder, kind),
+                command=[sys.executable, "-c", FOLLOWING, os.path.dirname(BLIND), kind]), code)
+        found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
+        self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end,wait,requests=watch")])
+        self.assertIn("configmaps default/known is left with other content: data.brief is \"\" (without the gap: absent)", found[0]["differences"])
         self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
 
     def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):

@@ -673,7 +673,7 @@ class SweepPatternsTest(unittest.TestCase):
     def test_a_budget_that_is_spent_is_told(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         done = self.sweep("--patterns", "restart", "--settle", "500ms", "--budget", "1ms", "-j", "1", command=[sys.executable, BLIND, "mended", "again"])
-        self.assertIn("faults were not tried: the --budget was spent before one of each sort was, such as restart: create configmaps after event ", done.stdout, done.stderr)
+        self.assertIn("faults were not tried: the --budget was spent before one of each sort was, such as restart: restart with a late watch of pods\n", done.stdout, done.stderr)
         self.assertEqual(done.returncode, 3)
 
     def test_a_pattern_that_does_not_exist_is_refused(self):

@@ -64,11 +64,6 @@ extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
 
-/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. The user
- * chooses those of SWEEP_UNOBSERVED. `write` is that of the place. `all`: also those that a program does not
- * survive without retries, or without checking for leftovers when it starts. */
-const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index);
-
 /* ---- where ---- */
 
 enum sweep_kind {
@@ -118,7 +113,7 @@ struct sweep_position {
 
 /* A place in what the program does, and not an event that it misses. */
 bool sweep_is_of_run(const struct sweep_position *p);
-/* A watch that ends as any watch does, and is resumed: no list, and nothing is missed. */
+/* A watch that ends, and is resumed, or is open late after a list: nothing is missed. */
 bool sweep_is_resumption(const struct sweep_position *p);
 
 struct sweep_positions {

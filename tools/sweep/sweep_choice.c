@@ -7,10 +7,12 @@
 #include <stdlib.h>
 
 #define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
+#define WAIT_NS        NS_PER_S       /* that a watch waits */
 #define STARTS_IN_VIEW 4
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
 #define RESUME_WORDS   "end"
+#define LATE_WORDS     "end,wait,requests=watch"
 #define EVENTS_WORDS   "echo=4ev"
 
 /* What a program wrote before it went down must be there afterwards. */
@@ -34,12 +36,17 @@ static int find_unobserved(struct sweep *s, struct err *err)
 	return rc;
 }
 
-/* A program must have started again while the view stands still. */
+/* A program must have started again while the view stands still, or has done nothing for that long before its watch may open:
+ * some clients wait only ten seconds for that. */
 static void set_lengths(struct sweep *s)
 {
 	for (size_t i = 0; i < s->positions.count; i++) {
-		if (s->positions.items[i].pattern == SWEEP_STALE)
-			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->runs.start_ns;
+		struct sweep_position *p = &s->positions.items[i];
+
+		if (p->pattern == SWEEP_STALE)
+			p->for_ns = VIEW_NS + STARTS_IN_VIEW * s->runs.start_ns;
+		else if (p->pattern == SWEEP_RESTART && sweep_is_resumption(p))
+			p->for_ns = WAIT_NS + s->runs.start_ns * 3 / 2;
 	}
 }
 
@@ -107,6 +114,53 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 	return rc;
 }
 
+/* NULL after the last, however far. */
+static const char *word_at(const char *const *words, size_t index)
+{
+	while (*words && index) {
+		words++;
+		index--;
+	}
+	return *words;
+}
+
+static const char *words_of_write(const char *write, bool all, size_t index)
+{
+	static const char *const conflicts[] = {"write_error=409", "write_error=504,after",
+		"write_reset,after", "write_reset", "write_error=500", "write_error=429", SWEEP_LATE_WORDS,
+		NULL};
+	static const char *const done[] = {"write_error=504,after", "write_reset,after", NULL};
+	bool conflict = strncmp(write, "update", 6) == 0 || strncmp(write, "patch", 5) == 0;
+
+	if (!all)
+		return word_at(done, index);
+	return word_at(conflict ? conflicts : conflicts + 1, index);
+}
+
+/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. The user
+ * chooses those of SWEEP_UNOBSERVED. `write` is that of the place. `all`: also those that a program does not
+ * survive without retries, or without checking for leftovers when it starts. */
+static const char *words_of_pattern(enum sweep_pattern pattern, const char *write, bool all, size_t index)
+{
+	static const char *const after[] = {"restart,after", NULL};
+	static const char *const both[] = {"restart,after", "restart", NULL};
+	static const char *const coalesced[] = {"burst", NULL};
+	static const char *const echo[] = {SWEEP_ECHO_WORDS, NULL};
+	static const char *const slow[] = {"slow=3s", NULL};
+
+	switch (pattern) {
+	case SWEEP_RESTART: return word_at(all ? both : after, index);
+	case SWEEP_STALE: return word_at(after, index);
+	case SWEEP_WRITES: return words_of_write(write, all, index);
+	case SWEEP_COALESCED: return word_at(coalesced, index);
+	case SWEEP_ECHO: return word_at(echo, index);
+	case SWEEP_SLOW: return word_at(slow, index);
+	case SWEEP_UNOBSERVED:
+	case SWEEP_PATTERNS: break;
+	}
+	return NULL;
+}
+
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
 {
 	if (p->kind == SWEEP_GIVEN)
@@ -116,9 +170,9 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 	if (sweep_is_late_by_events(p))
 		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
 	if (sweep_is_resumption(p))
-		return index ? NULL : RESUME_WORDS;
+		return index ? NULL : p->pattern == SWEEP_RESTART ? LATE_WORDS : RESUME_WORDS;
 	if (p->pattern != SWEEP_UNOBSERVED)
-		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
+		return words_of_pattern(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)
 		return index ? NULL : GAP_WORDS;
 	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;

@@ -313,6 +313,27 @@ static int fill_resumption(
 	return rc == 0 && p->seq > 1 ? add_breath(file, p->seq - 1, err) : rc;
 }
 
+/* The program starts and lists; the event passes before its watch is open. */
+static int fill_late_watch(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	unsigned long long seq = p->seq;
+	char *late = xasprintf("#1,1ev,%s,%s,event=seq=%llu", words, p->resource, seq);
+	char *restart = xasprintf("#1,0s,restart,hold=1s,event=seq=%llu", seq);
+	char *time = xasprintf("%lldms,quiet", (long long)(p->for_ns / NS_PER_MS));
+	struct fault_rule *rule;
+	int rc = add_spec(file, late, sweep_position_name(p), &rule, err);
+
+	if (rc == 0)
+		rc = add_spec(file, restart, xstrdup("a restart"), &rule, err);
+	if (rc == 0)
+		rc = add_delay(file, p->seq, time, ACT_NAME, err);
+	free(time);
+	free(restart);
+	free(late);
+	return rc;
+}
+
 bool sweep_has_control(const struct sweep_position *p)
 {
 	return p->kind != SWEEP_ALWAYS && p->kind != SWEEP_GIVEN && !sweep_is_resumption(p);
@@ -371,6 +392,8 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 		rc = fill_own(p, words, &file, err);
 	else if (sweep_is_of_run(p))
 		rc = fill_then(p, words, &file, err);
+	else if (sweep_is_resumption(p) && p->pattern == SWEEP_RESTART)
+		rc = fill_late_watch(p, words, &file, err);
 	else if (sweep_is_resumption(p))
 		rc = fill_resumption(p, words, &file, err);
 	else if (p->kind == SWEEP_ALWAYS)

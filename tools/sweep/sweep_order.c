@@ -81,10 +81,10 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 	return at == end - 1 ? 1 : at - first + 1;
 }
 
-/* Of what lasts the whole tape none leads: its run takes long. */
+/* Of what lasts the whole tape none leads: its run takes long. Nor what misses nothing: few programs mind. */
 static bool can_lead(const struct sweep_position *p, bool ends)
 {
-	return p->turn == 0 && p->kind != SWEEP_ALWAYS && (is_end(p) || !ends);
+	return p->turn == 0 && p->kind != SWEEP_ALWAYS && !sweep_is_resumption(p) && (is_end(p) || !ends);
 }
 
 /* The first of each pattern that does not lead yet; ends: of the ends of objects. */

@@ -55,52 +55,6 @@ int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err)
 	return rc;
 }
 
-/* ---- what is tried there ---- */
-
-/* NULL after the last, however far. */
-static const char *word_at(const char *const *words, size_t index)
-{
-	while (*words && index) {
-		words++;
-		index--;
-	}
-	return *words;
-}
-
-static const char *words_of_write(const char *write, bool all, size_t index)
-{
-	static const char *const conflicts[] = {"write_error=409", "write_error=504,after",
-		"write_reset,after", "write_reset", "write_error=500", "write_error=429", SWEEP_LATE_WORDS,
-		NULL};
-	static const char *const done[] = {"write_error=504,after", "write_reset,after", NULL};
-	bool conflict = strncmp(write, "update", 6) == 0 || strncmp(write, "patch", 5) == 0;
-
-	if (!all)
-		return word_at(done, index);
-	return word_at(conflict ? conflicts : conflicts + 1, index);
-}
-
-const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index)
-{
-	static const char *const after[] = {"restart,after", NULL};
-	static const char *const both[] = {"restart,after", "restart", NULL};
-	static const char *const coalesced[] = {"burst", NULL};
-	static const char *const echo[] = {SWEEP_ECHO_WORDS, NULL};
-	static const char *const slow[] = {"slow=3s", NULL};
-
-	switch (pattern) {
-	case SWEEP_RESTART: return word_at(all ? both : after, index);
-	case SWEEP_STALE: return word_at(after, index);
-	case SWEEP_WRITES: return words_of_write(write, all, index);
-	case SWEEP_COALESCED: return word_at(coalesced, index);
-	case SWEEP_ECHO: return word_at(echo, index);
-	case SWEEP_SLOW: return word_at(slow, index);
-	case SWEEP_UNOBSERVED:
-	case SWEEP_PATTERNS: break;
-	}
-	return NULL;
-}
-
 /* ---- what the run without faults tells ---- */
 
 /* A write of the program. */
@@ -214,6 +168,24 @@ static struct sweep_position *add_place(
 	return p;
 }
 
+/* Near the last deletion: until it; or at it, where the program lists just before. */
+static void add_resumptions(struct facts *f, const char *resource, const struct sql_value *v)
+{
+	struct sweep_position *p;
+
+	if (f->patterns >> SWEEP_COALESCED & 1) {
+		p = add_place(f, SWEEP_COALESCED, SWEEP_STRETCH, resource);
+		p->seq = (uint64_t)v[0].integer;
+		p->last_seq = (uint64_t)v[1].integer;
+		p->hidden = (uint64_t)v[2].integer;
+	}
+	if (f->patterns >> SWEEP_RESTART & 1) {
+		p = add_place(f, SWEEP_RESTART, SWEEP_STRETCH, resource);
+		p->seq = p->last_seq = (uint64_t)v[1].integer;
+		p->hidden = 1;
+	}
+}
+
 /* Resources that were listed or watched. */
 static int add_watched(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
@@ -228,13 +200,8 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource)->late_writes = (uint64_t)v[1].integer;
 		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource);
 	}
-	if ((f->patterns >> SWEEP_COALESCED & 1) && v[5].integer) {
-		struct sweep_position *p = add_place(f, SWEEP_COALESCED, SWEEP_STRETCH, resource);
-
-		p->seq = (uint64_t)v[3].integer;
-		p->last_seq = (uint64_t)v[4].integer;
-		p->hidden = (uint64_t)v[5].integer;
-	}
+	if (v[5].integer)
+		add_resumptions(f, resource, v + 3);
 	text_list_add(&f->watched, resource);
 	return 0;
 }

@@ -463,7 +463,7 @@ bool sweep_is_of_run(const struct sweep_position *p)
 
 bool sweep_is_resumption(const struct sweep_position *p)
 {
-	return p->pattern == SWEEP_COALESCED && p->kind == SWEEP_STRETCH;
+	return p->pattern != SWEEP_UNOBSERVED && p->kind == SWEEP_STRETCH;
 }
 
 char *sweep_position_name(const struct sweep_position *p)
@@ -487,8 +487,11 @@ char *sweep_position_name(const struct sweep_position *p)
 						      : "deletion",
 			p->resource, p->object);
 	if (p->kind == SWEEP_STRETCH)
-		return xasprintf(
-			"%s of %s", sweep_is_resumption(p) ? "resumed watch" : "stretch", p->resource);
+		return xasprintf("%s of %s",
+			p->pattern == SWEEP_RESTART     ? "restart with a late watch"
+			: p->pattern == SWEEP_COALESCED ? "resumed watch"
+							: "stretch",
+			p->resource);
 	if (p->what)
 		return xasprintf("changes of %s %s: %s", p->resource, p->object, p->what);
 	return xasprintf("%s of %s %s", sweep_kind_names[p->kind], p->resource, p->object);

@@ -203,7 +203,10 @@ static void print_place(const struct sweep_position *p, FILE *to)
 	if (sweep_is_of_run(p) || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
 		return;
 	if (sweep_is_resumption(p)) {
-		fprintf(to, ", which ended before event %llu", seq);
+		fprintf(to,
+			p->pattern == SWEEP_RESTART ? ", opened after event %llu"
+						    : ", which ended before event %llu",
+			seq);
 		return;
 	}
 	if (p->hidden == 0)

@@ -37,7 +37,7 @@ static const char seen_sql[] =
 	"   AND (r.verb = 'list' OR (r.verb = 'get' AND r.name = c.name AND coalesce(r.namespace, '') = coalesce(c.namespace, '')))"
 	"   AND NOT EXISTS (SELECT 1 FROM faults AS f WHERE f.request = r.request AND f.what IN ('stale_view', 'stale_list'))"
 	"  UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
-	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list'))),"
+	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list', 'wait'))),"
 	" views AS (SELECT seq, lead(at, 1, (SELECT time_ns FROM ends)) OVER w - at AS lasted_ns,"
 	"  lead(killed, 1, 0) OVER w AS killed FROM shown WINDOW w AS (ORDER BY at, seq)),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
