@@ -19,6 +19,7 @@
 #define RETRY_NS   (60 * NS_PER_S)
 #define TRIM_EVERY (256u << 20) /* bytes fetched, or an eighth of what the cache may have */
 #define NAMED_MAX  5
+#define DOORS      FETCHED_AHEAD /* requests at once, of each tape */
 
 /* Short waits are no news. */
 static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
@@ -35,8 +36,10 @@ struct remote {
 	char *folder; /* root/HASH */
 	struct s3_place place;
 	struct manifest manifest;
-	struct s3 *store;
-	pthread_mutex_t lock; /* of the store */
+	struct s3_options options;
+	struct s3 *idle[DOORS]; /* connections to the store that nobody uses at the moment */
+	size_t idle_count;
+	pthread_mutex_t lock; /* of those */
 	struct remote *next;
 };
 
@@ -54,7 +57,8 @@ static struct {
 
 static void remote_free(struct remote *r)
 {
-	s3_close(r->store);
+	while (r->idle_count)
+		s3_close(r->idle[--r->idle_count]);
 	s3_place_release(&r->place);
 	manifest_release(&r->manifest);
 	free(r->folder);
@@ -66,15 +70,51 @@ static struct remote *remote_new(struct slice folder)
 	struct remote *r = xcalloc(1, sizeof(*r));
 
 	r->folder = slice_dup(folder);
+	r->options = reading;
 	pthread_mutex_init(&r->lock, NULL);
 	return r;
+}
+
+/* A connection of the caller's own, until it is given back. */
+static int take_store(struct remote *r, struct s3 **ret, struct err *err)
+{
+	struct s3 *idle = NULL;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->idle_count)
+		idle = r->idle[--r->idle_count];
+	pthread_mutex_unlock(&r->lock);
+	*ret = idle;
+	return idle ? 0 : s3_open(&r->options, r->place.bucket, ret, err);
+}
+
+static void give_back(struct remote *r, struct s3 *store)
+{
+	pthread_mutex_lock(&r->lock);
+	if (r->idle_count < DOORS) {
+		r->idle[r->idle_count++] = store;
+		store = NULL;
+	}
+	pthread_mutex_unlock(&r->lock);
+	s3_close(store);
+}
+
+/* Finds out early what is wrong with the options. */
+static int open_store(struct remote *r, struct err *err)
+{
+	struct s3 *store;
+	int rc = take_store(r, &store, err);
+
+	if (!rc)
+		give_back(r, store);
+	return rc;
 }
 
 static int remote_load(struct remote *r, struct err *err)
 {
 	int rc = remote_folder_read(r->folder, &r->place, &r->manifest, err);
 
-	return rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
+	return rc ? rc : open_store(r, err);
 }
 
 /* With the cache locked. Hides one of that folder that was added before, which stays for those that use it. */
@@ -111,19 +151,18 @@ static int remote_of(struct slice folder, struct remote **ret, struct err *err)
 static int remote_enter(const char *folder, const struct s3_options *options, const struct s3_place *place,
 	const struct manifest *m, struct err *err)
 {
-	struct s3_options same = {.endpoint = options->endpoint,
-		.profile = options->profile,
-		.retry_ns = reading.retry_ns,
-		.waits = reading.waits};
 	struct remote *r = remote_new(slice_of(folder));
-	int rc = s3_open(&same, place->bucket, &r->store, err);
+	int rc;
 
+	r->options.endpoint = options->endpoint;
+	r->options.profile = options->profile;
+	r->place = (struct s3_place){xstrdup(place->bucket), xstrdup(place->key)};
+	r->manifest = manifest_copy(m);
+	rc = open_store(r, err);
 	if (rc) {
 		remote_free(r);
 		return rc;
 	}
-	r->place = (struct s3_place){xstrdup(place->bucket), xstrdup(place->key)};
-	r->manifest = manifest_copy(m);
 	pthread_mutex_lock(&cache.lock);
 	add_remote(r);
 	pthread_mutex_unlock(&cache.lock);
@@ -201,16 +240,19 @@ static int on_fetch(
 {
 	const struct manifest_segment *s;
 	struct remote *r;
+	struct s3 *store;
 	int rc = find_segment(path, &r, &s, err);
 	char *key;
 
 	(void)context;
 	if (rc <= 0)
 		return rc ? rc : err_set(err, ERR_NOT_FOUND, "'%s' is nowhere to be fetched from", path);
+	rc = take_store(r, &store, err);
+	if (rc)
+		return rc;
 	key = manifest_segment_key(r->place.key, s->number);
-	pthread_mutex_lock(&r->lock);
-	rc = s3_get_range(r->store, key, offset, bytes, to, err);
-	pthread_mutex_unlock(&r->lock);
+	rc = s3_get_range(store, key, offset, bytes, to, err);
+	give_back(r, store);
 	free(key);
 	if (!rc)
 		count_fetched(bytes);

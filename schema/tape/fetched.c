@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -346,6 +347,43 @@ int fetched_complete(const char *path, struct err *err)
 int fetched_salvage(const char *path, struct err *err)
 {
 	return complete(path, true, err);
+}
+
+/* ---- many files ---- */
+
+struct ahead {
+	const char *const *paths;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *fetch_first_pages(void *context)
+{
+	struct ahead *a = context;
+
+	for (size_t i; (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
+		struct fetched_file f;
+
+		if (file_open(&f, a->paths[i], false, NULL) == 0)
+			(void)!need_page(&f, 0, NULL);
+		file_close(&f);
+	}
+	return NULL;
+}
+
+void fetched_ahead(const char *const *paths, size_t count)
+{
+	struct ahead a = {paths, count, 0};
+	pthread_t threads[FETCHED_AHEAD];
+	size_t started = 0;
+
+	if (count < 2 || !fetched_is(paths[0]))
+		return;
+	while (started < FETCHED_AHEAD && started < count &&
+		pthread_create(&threads[started], NULL, fetch_first_pages, &a) == 0)
+		started++;
+	while (started)
+		pthread_join(threads[--started], NULL);
 }
 
 /* ---- what SQLite asks ---- */

@@ -40,6 +40,13 @@ bool fetched_is(const char *path);
 /* Whether the tape that is fetched does not have that file of its folder: another program, with another manifest, put it there. */
 bool fetched_is_stray(const char *path);
 
+/* How many files are fetched from at once. */
+#define FETCHED_AHEAD 16
+
+/* Fetches what a reader asks of each file first, from several at once: with many small files it is the way to their source and
+ * back that takes time. What fails is told to who reads it. Does nothing for other files. */
+void fetched_ahead(const char *const *paths, size_t count);
+
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */
 int fetched_complete(const char *path, struct err *err) MUST_CHECK;
 

@@ -259,27 +259,41 @@ size_t reader_state_bytes(const struct tape *t)
 	return bytes > LIMIT_STATE_BYTES / 4 ? 4 * bytes : LIMIT_STATE_BYTES;
 }
 
+/* Ids above 0 of one segment. */
+static int find_ids(struct tape *t, size_t segment, enum table table, struct id_range *ret, struct err *err)
+{
+	const struct id_range *known = reader_ids(t, segment, table);
+	const char *name = table_formats[table].name;
+	char *sql, *sql_max;
+	sqlite3 *db;
+	int rc;
+
+	*ret = known ? *known : (struct id_range)NO_IDS;
+	if (known && known->lowest > 0)
+		return 0;
+	sql = xasprintf("SELECT min(id) FROM %s WHERE id > 0", name);
+	sql_max = xasprintf("SELECT max(id) FROM %s WHERE id > 0", name);
+	if (!(rc = reader_db(t, segment, &db, err)) &&
+		!(rc = segment_number(db, sql, INT64_MAX, &ret->lowest, err)))
+		rc = segment_number(db, sql_max, INT64_MIN, &ret->highest, err);
+	free(sql);
+	free(sql_max);
+	return rc;
+}
+
 /* Ids are given without holes; a row may stand in two segments. */
-static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct err *err)
+static int count_ids(struct tape *t, enum table table, uint64_t *ret, struct err *err)
 {
 	int64_t lowest = INT64_MAX, highest = 0;
 
 	for (size_t i = 0; i < t->segment_count; i++) {
-		char *sql = xasprintf("SELECT min(id) FROM %s WHERE id > 0", table),
-		     *sql_max = xasprintf("SELECT max(id) FROM %s WHERE id > 0", table);
-		int64_t low = INT64_MAX, high = 0;
-		sqlite3 *db;
-		int rc;
+		struct id_range ids;
+		int rc = find_ids(t, i, table, &ids, err);
 
-		if (!(rc = reader_db(t, i, &db, err)) &&
-			!(rc = segment_number(db, sql, INT64_MAX, &low, err)))
-			rc = segment_number(db, sql_max, 0, &high, err);
-		free(sql);
-		free(sql_max);
 		if (rc)
 			return rc;
-		lowest = low < lowest ? low : lowest;
-		highest = high > highest ? high : highest;
+		lowest = ids.lowest < lowest ? ids.lowest : lowest;
+		highest = ids.highest > highest ? ids.highest : highest;
 	}
 	*ret = highest ? (uint64_t)highest - (uint64_t)lowest + 1 : 0;
 	return 0;
@@ -304,8 +318,8 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 	info.first_time_ns = info.events ? first_ns : 0;
 	info.last_time_ns = info.events ? last_ns : 0;
 	info.open = t->segment_count && !t->segments[t->segment_count - 1].file.sealed;
-	if ((rc = count_ids(t, "gap", &info.gaps, err)) ||
-		(rc = count_ids(t, "connection", &info.connections, err)))
+	if ((rc = count_ids(t, TABLE_GAP, &info.gaps, err)) ||
+		(rc = count_ids(t, TABLE_CONNECTION, &info.connections, err)))
 		return rc;
 	*ret = info;
 	return 0;

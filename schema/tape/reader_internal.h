@@ -1,8 +1,8 @@
 /*
  * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
  * reader_segments.c (keeping up with the writer), reader_indexes.c (decoded indexes), reader_extents.c
- * (finding events), reader_blocks.c (decoded objects), reader_rows.c, row_reader.h, cursor.c and state.c, and
- * by the code that makes tapes from tapes: writer_group.c, writer_copy.c, repack.c, remake_internal.h and
+ * (finding events), reader_blocks.c (decoded objects), reader_ids.c, reader_rows.c, row_reader.h, cursor.c and
+ * state.c, and by the code that makes tapes from tapes: writer_group.c, writer_copy.c, repack.c, remake_internal.h and
  * merge_internal.h.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
@@ -19,6 +19,15 @@
 #include "schema/tape/registry.h"
 #include "schema/tape/segment.h"
 
+/* Of the rows of a table; of none lowest is above highest. */
+struct id_range {
+	int64_t lowest, highest;
+};
+#define NO_IDS                                                                                               \
+	{                                                                                                    \
+		INT64_MAX, INT64_MIN                                                                         \
+	}
+
 struct tape_segment {
 	struct segment_file file;
 	sqlite3 *db; /* NULL while closed, see reader_db */
@@ -29,6 +38,8 @@ struct tape_segment {
 	bool has_state;      /* its extents of state are complete, and in the list */
 	uint32_t base;       /* number of the segment that has its state; 0: not known yet */
 	bool settled;        /* read after it was sealed: nothing will be added */
+	bool knows_ids;
+	struct id_range ids[TABLE_COUNT]; /* see reader_ids */
 };
 
 struct tape_extent {
@@ -108,6 +119,11 @@ int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err) MU
 int reader_prepare(
 	struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 void reader_close_segment(struct tape *t, struct tape_segment *s);
+
+/* reader_ids.c: what is known of the ids of that segment's table without opening it, or NULL; borrowed. Known are those of sealed
+ * segments, which reader_note_ids has noted; where it fails, who reads the rows finds out why. */
+const struct id_range *reader_ids(const struct tape *t, size_t segment, enum table table);
+void reader_note_ids(struct tape_segment *s, sqlite3 *db);
 
 /* A view of some successive segments, for a tape's writer: no directory is read, so that rotation costs the same
  * however long the tape is. Little is kept in memory. */

@@ -7,6 +7,7 @@
  * A segment that was sealed is read once more under its new name and then never again.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
@@ -260,6 +261,8 @@ int reader_load_segment(struct tape *t, size_t segment, struct err *err)
 	if ((rc = reader_db(t, segment, &db, err)) || (rc = segment_exec(db, "BEGIN", err)))
 		return rc;
 	rc = load_snapshot(t, segment, db, err);
+	if (sealed && !rc)
+		reader_note_ids(&t->segments[segment], db);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	t->segments[segment].settled = sealed && !rc;
 	return rc;
@@ -313,6 +316,18 @@ static int check_base(const struct tape *t, struct err *err)
 		t->path, first->file.number, first->base);
 }
 
+/* All of them will be read, one after the other. */
+static void fetch_new(const struct tape *t, const struct segment_file *list, size_t count)
+{
+	const char **paths = xcalloc(count + 1, sizeof(*paths));
+
+	for (size_t i = 0; i < count; i++)
+		paths[i] = list[i].path;
+	if (!t->segment_count)
+		fetched_ahead(paths, count);
+	free(paths);
+}
+
 int reader_load(struct tape *t, struct err *err)
 {
 	struct segment_file *list;
@@ -321,6 +336,7 @@ int reader_load(struct tape *t, struct err *err)
 
 	if (rc)
 		return rc;
+	fetch_new(t, list, count);
 	orphans = t->segment_count ? 0 : segment_count_orphans(list, count);
 	rc = merge_segments(t, list + orphans, count - orphans, err);
 	segment_list_free(list, count);

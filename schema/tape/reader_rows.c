@@ -367,9 +367,13 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 	struct tape_document *ret, struct buf *body, struct err *err)
 {
 	for (size_t i = t->segment_count; i-- > 0;) {
+		const struct id_range *ids = reader_ids(t, i, TABLE_DOCUMENT);
 		sqlite3_stmt *row;
-		int step;
-		int rc = reader_prepare(t, i,
+		int step, rc;
+
+		if (ids && ids->lowest > ids->highest)
+			continue;
+		rc = reader_prepare(t, i,
 			"SELECT id, " DOCUMENT_COLUMNS " FROM document "
 			"WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY id DESC LIMIT 1",
 			&row, err);

@@ -61,10 +61,16 @@ static int end_rows(struct row_reader *r, size_t segment, sqlite3_stmt *rows, in
 static int find_again(struct row_reader *r, size_t segment, struct err *err)
 {
 	const struct selection all = {segment, "id", INT64_MIN};
+	const struct id_range *ids = reader_ids(r->tape, segment, r->table);
 	int64_t highest = r->highest;
 	sqlite3_stmt *rows;
-	int step, rc = select_rows(r, &all, &rows, err);
+	int step, rc;
 
+	if (ids && ids->lowest > highest) {
+		r->highest = ids->highest > highest ? ids->highest : highest;
+		return 0;
+	}
+	rc = select_rows(r, &all, &rows, err);
 	if (rc)
 		return rc;
 	while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
@@ -126,10 +132,13 @@ static int64_t first_id_of(const struct row_reader *r)
 static int row_reader_walk(struct row_reader *r, const struct selection *s,
 	int (*take)(void *context, sqlite3_stmt *row), void *context, struct err *err)
 {
+	const struct id_range *ids = reader_ids(r->tape, s->segment, r->table);
 	int64_t highest = r->highest;
 	int step = SQLITE_DONE, stop;
 	sqlite3_stmt *rows;
 
+	if (ids && (ids->lowest > ids->highest || ids->highest < s->first_id))
+		return 0;
 	stop = select_rows(r, s, &rows, err);
 	if (stop)
 		return stop;

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import unittest
 
 from audit_log import request, write_log
@@ -145,6 +146,12 @@ class Reading(RemoteTest):
         self.assertLess(self.fetched_bytes(), self.stored_bytes() / 2 + 4 * 300000)
         shares = [os.stat(f).st_blocks * 512 / os.stat(f).st_size for f in self.cached_files()]
         self.assertLess(min(shares), 1)
+
+    def test_many_segments_are_fetched_side_by_side(self):
+        together = threading.Barrier(self.segments, timeout=30)
+        self.store.fail("GET", "/seg-", together.wait, times=self.segments)
+        self.run_remote("info", "s3://tapes/prod")
+        self.assertFalse(together.broken)
 
     def test_what_is_here_is_not_fetched_again(self):
         self.run_remote("export", "s3://tapes/prod", "--format", "ndjson")

@@ -2,7 +2,6 @@
 #include "tools/events/event_crew.h"
 
 #include "schema/base/processors.h"
-#include "schema/tape/fetched.h"
 #include "tools/cli/progress.h"
 
 #include <pthread.h>
@@ -201,8 +200,7 @@ int event_crew_each(const struct event_reader *reader, uint64_t after_seq, uint6
 	struct err *err)
 {
 	struct event_crew crew = {.reader = reader, .after_seq = after_seq};
-	/* What is fetched from a store comes through one door. */
-	size_t threads = fetched_is(tape_path_of(reader->tape)) ? 1 : processors(THREADS_MAX);
+	size_t threads = processors(THREADS_MAX);
 	int rc = 0;
 
 	crew.most = threads + AHEAD;
