@@ -233,6 +233,30 @@ while True:
 """
 
 
+# Knows the pods. The buggy one takes a connection that closes without an end for two ends, and watches twice from then on.
+# `dies`: lets itself be ended by it.
+TWICE = BEGINS + """
+import http.client, json, os
+PODS = "/api/v1/pods"
+
+def follow():
+    while True:
+        rv = cluster.ask("GET", PODS)[1]["metadata"]["resourceVersion"]
+        connection, response = cluster.open("GET", PODS + "?watch=true&resourceVersion=" + rv)
+        try:
+            while data := response.read1(1 << 20):
+                make_map("of-" + json.loads(data.split(b"\\n")[0])["object"]["metadata"]["name"])
+        except http.client.IncompleteRead:
+            if sys.argv[2] == "dies":
+                os._exit(1)
+            if sys.argv[2] == "buggy":
+                threading.Thread(target=follow).start()
+        connection.close()
+
+follow()
+"""
+
+
 class Fleeting(test_sweep.Story):
     """In the end a pod comes and goes at once."""
 
@@ -331,6 +355,18 @@ class SweepCountsTest(unittest.TestCase):
         found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
         self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end,wait,requests=watch")])
         self.assertIn("configmaps default/known is left with other content: data.brief is \"\" (without the gap: absent)", found[0]["differences"])
+        self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
+
+    def test_finds_that_it_watches_twice_after_a_connection_that_closed_without_an_end(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(self.folder + "/twice.tape")
+        asked = ("--patterns", "coalesced")
+        for kind, options, code in (("mended", asked, 0), ("dies", (), 1), ("dies", asked, 1), ("buggy", asked, 1)):
+            with self.subTest(kind=kind, options=options):
+                report = self.end(self.begin(*options, "--settle", "1s", "-o", os.path.join(self.folder, kind + str(len(options))),
+                    command=[sys.executable, "-c", TWICE, os.path.dirname(BLIND), kind]), code)
+                found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong" and gap["gap"] == "fin"]
+                self.assertEqual([(gap["kind"], gap["resource"]) for gap in found], [("stretch", "pods")] * (code and len(options) // 2))
+        self.assertEqual(found[0]["differences"], ["watches several times at once: /api/v1/pods (2 watches are open, without the fault: 1)"])
         self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
 
     def test_what_is_made_for_an_owner_that_is_gone_is_nothing_more(self):

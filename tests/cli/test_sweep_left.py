@@ -38,7 +38,7 @@ time.sleep(600)
 """
 
 
-# The same number as a text, from the first one on.
+# The same number as a text, from the first one on, under a name that paths have to quote.
 COUNTING = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -48,7 +48,7 @@ PATH = "/api/v1/namespaces/default/configmaps/failures?fieldManager=counting&for
 def look(pod, *_):
     if pod["status"]["phase"] == "Failed":
         failed.add(pod["metadata"]["uid"])
-        cluster.ask("PATCH", PATH, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "failures"}, "data": {"web": str(len(failed))}})
+        cluster.ask("PATCH", PATH, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "failures"}, "data": {"web.failed": str(len(failed))}})
 Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
 time.sleep(600)
 """

@@ -11,7 +11,6 @@
 #define STARTS_IN_VIEW 4
 #define GAP_WORDS      "end,compact"
 #define DOWN_WORDS     "restart"
-#define RESUME_WORDS   "end"
 #define LATE_WORDS     "end,wait,requests=watch"
 #define EVENTS_WORDS   "echo=4ev"
 
@@ -163,6 +162,9 @@ static const char *words_of_pattern(enum sweep_pattern pattern, const char *writ
 
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
 {
+	static const char *const resumed[] = {"end", SWEEP_BREAK_WORDS, NULL};
+	static const char *const late[] = {LATE_WORDS, NULL};
+
 	if (p->kind == SWEEP_GIVEN)
 		return index ? NULL : "as given";
 	if (p->kind == SWEEP_DOWNTIME)
@@ -170,7 +172,7 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 	if (sweep_is_late_by_events(p))
 		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
 	if (sweep_is_resumption(p))
-		return index ? NULL : p->pattern == SWEEP_RESTART ? LATE_WORDS : RESUME_WORDS;
+		return word_at(p->pattern == SWEEP_RESTART ? late : resumed, index);
 	if (p->pattern != SWEEP_UNOBSERVED)
 		return words_of_pattern(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)

@@ -254,6 +254,8 @@ static int fill_then(
 		rc = add_rule_then(p, words, "0s", file, err);
 	if (rc == 0 && p->seq)
 		rc = add_breath(file, p->seq, err);
+	if (rc == 0 && p->seq && !p->write)
+		rc = add_breath_after(file, p->seq - 1, err);
 	if (rc == 0 && p->until_seq && strcmp(words, SWEEP_LATE_WORDS) == 0)
 		rc = add_delay(file, p->until_seq, LATE, "time for the answer, and to act on it", err);
 	return rc;
@@ -328,6 +330,8 @@ static int fill_late_watch(
 		rc = add_spec(file, restart, xstrdup("a restart"), &rule, err);
 	if (rc == 0)
 		rc = add_delay(file, p->seq, time, ACT_NAME, err);
+	if (rc == 0)
+		rc = add_breath_after(file, seq - 1, err);
 	free(time);
 	free(restart);
 	free(late);

@@ -17,6 +17,10 @@ static const char watches_sql[] =
 	" WHERE " RUN_IS_WATCH
 	" AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :settle_ns)";
 
+static const char open_sql[] =
+	"SELECT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
+	" WHERE " RUN_IS_WATCH " AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns > quiet_ns)";
+
 /* Many programs begin to watch when they first need to: in this run it may not have come to that, or not again after
  * it was started again. */
 static const char asked_sql[] =
@@ -123,31 +127,31 @@ static int on_asked(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-static struct sweep_listed *find_listed(const struct sweep_health *h, const char *path)
+static struct sweep_tally *find_asked(const struct sweep_tallies *all, const char *path)
 {
-	for (size_t i = 0; i < h->listed_count; i++) {
-		if (strcmp(h->listed[i].path, path) == 0)
-			return &h->listed[i];
+	for (size_t i = 0; i < all->count; i++) {
+		if (strcmp(all->items[i].path, path) == 0)
+			return &all->items[i];
 	}
 	return NULL;
 }
 
-static int on_listed(void *context, const struct sql_value *v, size_t count, struct err *err)
+static int count_ask(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
-	struct sweep_health *h = context;
+	struct sweep_tallies *all = context;
 	char *path = watch_name(v[0].bytes);
-	struct sweep_listed *listed = find_listed(h, path);
+	struct sweep_tally *asked = find_asked(all, path);
 
 	(void)count;
 	(void)err;
-	if (listed) {
+	if (asked) {
 		free(path);
 	} else {
-		h->listed = xgrow(h->listed, h->listed_count, sizeof(*h->listed));
-		listed = &h->listed[h->listed_count++];
-		*listed = (struct sweep_listed){.path = path};
+		all->items = xgrow(all->items, all->count, sizeof(*all->items));
+		asked = &all->items[all->count++];
+		*asked = (struct sweep_tally){.path = path};
 	}
-	listed->times++;
+	asked->times++;
 	return 0;
 }
 
@@ -186,7 +190,8 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 	const struct sql_sink watches = {.row = on_watch, .context = ret};
 	const struct sql_sink asked = {.row = on_asked, .context = ret};
 	const struct sql_sink facts = {.row = on_facts, .context = ret};
-	const struct sql_sink listed = {.row = on_listed, .context = ret};
+	const struct sql_sink listed = {.row = count_ask, .context = &ret->listed};
+	const struct sql_sink open = {.row = count_ask, .context = &ret->open};
 	const struct sql_sink served = {.row = on_served, .context = ret};
 	char settle[24];
 	int rc;
@@ -203,10 +208,19 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 		rc = sql_session_run(s, slice_of(served_sql), &served, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(listed_sql), &listed, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(open_sql), &open, err);
 	ret->asks = ret->silence_ns < settle_ns / ASKS_IN_SILENCE;
 	if (ret->watch_count)
 		qsort(ret->watches, ret->watch_count, sizeof(*ret->watches), by_name);
 	return rc;
+}
+
+static void asks_release(struct sweep_tallies *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		free(all->items[i].path);
+	free(all->items);
 }
 
 void sweep_health_release(struct sweep_health *h)
@@ -217,9 +231,8 @@ void sweep_health_release(struct sweep_health *h)
 		free(h->asked[i]);
 	for (size_t i = 0; i < h->served_count; i++)
 		free(h->served[i].text);
-	for (size_t i = 0; i < h->listed_count; i++)
-		free(h->listed[i].path);
-	free(h->listed);
+	asks_release(&h->listed);
+	asks_release(&h->open);
 	free(h->asked);
 	free(h->watches);
 	free(h->served);
@@ -253,13 +266,13 @@ static void forget_served(struct sweep_health *h, const struct sweep_health *oth
 	h->served_count = kept;
 }
 
-static void learn_listed(struct sweep_health *h, const struct sweep_health *other)
+static void learn_asks(struct sweep_tallies *all, const struct sweep_tallies *other)
 {
-	for (size_t i = 0; i < h->listed_count; i++) {
-		const struct sweep_listed *also = find_listed(other, h->listed[i].path);
+	for (size_t i = 0; i < all->count; i++) {
+		const struct sweep_tally *also = find_asked(other, all->items[i].path);
 
-		if (also && also->times > h->listed[i].times)
-			h->listed[i].times = also->times;
+		if (also && also->times > all->items[i].times)
+			all->items[i].times = also->times;
 	}
 }
 
@@ -280,7 +293,8 @@ void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other
 	if (other->memory_bytes > h->memory_bytes)
 		h->memory_bytes = other->memory_bytes;
 	forget_served(h, other);
-	learn_listed(h, other);
+	learn_asks(&h->listed, &other->listed);
+	learn_asks(&h->open, &other->open);
 }
 
 /* ---- how two differ ---- */
@@ -335,8 +349,9 @@ static size_t compare_listed(
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < with->listed_count; i++) {
-		const struct sweep_listed *now = &with->listed[i], *before = find_listed(without, now->path);
+	for (size_t i = 0; i < with->listed.count; i++) {
+		const struct sweep_tally *now = &with->listed.items[i],
+					 *before = find_asked(&without->listed, now->path);
 
 		if (!before || now->times <= before->times + SWEEP_LISTS_MORE)
 			continue;
@@ -344,6 +359,27 @@ static size_t compare_listed(
 		say(to, "lists again and again: ");
 		say_visibly(to, now->path);
 		say(to, " (%llu times after the fault, without it: %llu)\n", (unsigned long long)now->times,
+			(unsigned long long)before->times);
+	}
+	return n;
+}
+
+/* As one does that begins anew and lets its old watch go on: each event comes to it several times, and ever more often. */
+static size_t compare_open(
+	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < with->open.count; i++) {
+		const struct sweep_tally *now = &with->open.items[i],
+					 *before = find_asked(&without->open, now->path);
+
+		if (!before || now->times <= before->times)
+			continue;
+		n++;
+		say(to, "watches several times at once: ");
+		say_visibly(to, now->path);
+		say(to, " (%llu watches are open, without the fault: %llu)\n", (unsigned long long)now->times,
 			(unsigned long long)before->times);
 	}
 	return n;
@@ -386,6 +422,7 @@ size_t sweep_health_compare(const struct sweep_health *without, const struct swe
 	if (!without->is_known || !with->is_known)
 		return n;
 	n += compare_watches(without, with, to);
+	n += compare_open(without, with, to);
 	n += compare_memory(without, with, to);
 	if (with->killed && !without->killed) {
 		say(to, "hangs: it does not end when it is asked to (SIGTERM)\n");

@@ -15,10 +15,14 @@
 /* It lists in vain if it lists more often than this, and than ever without faults, once the faults are over. */
 #define SWEEP_LISTS_MORE 5
 
-/* How often it listed, from its start or the end of the last fault on; pages are one list. */
-struct sweep_listed {
+/* How often it asked for something. */
+struct sweep_tally {
 	char *path; /* with its selectors */
 	uint64_t times;
+};
+struct sweep_tallies {
+	struct sweep_tally *items;
+	size_t count;
 };
 
 /* The output of a probe on the way, while no fault was active. */
@@ -37,9 +41,9 @@ struct sweep_health {
 	bool killed;        /* it did not end when it was asked to */
 	bool asks;          /* it asks for something again and again, also when it is quiet */
 	int64_t silence_ns; /* how long it had asked for nothing when it was quiet; leases and Events aside */
-	uint64_t memory_bytes; /* when it was quiet at the end; 0: not known */
-	struct sweep_listed *listed;
-	size_t listed_count;
+	uint64_t memory_bytes;       /* when it was quiet at the end; 0: not known */
+	struct sweep_tallies listed; /* from its start or the end of the last fault on; pages are one list */
+	struct sweep_tallies open;   /* watches when it was quiet at the end */
 	struct sweep_served *served;
 	size_t served_count;
 };

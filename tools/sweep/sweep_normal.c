@@ -210,11 +210,15 @@ static const char given_sql[] =
 	"SELECT DISTINCT rv FROM writes WHERE policy = 'overlay' AND status BETWEEN 200 AND 299 AND coalesce(rv, '') <> ''"
 	" AND rv NOT IN (SELECT CAST(rv AS TEXT) FROM events) ORDER BY rv";
 
-/* Versions with which this run showed events of the tape, and their own. */
+/* Versions with which this run showed events of the tape, and their own. One with which it showed another event as well, whose
+ * own it is, says rather that one. */
 static const char shown_sql[] =
-	"SELECT DISTINCT json_extract(j.value, '$[1]'), CAST(e.rv AS TEXT) FROM run, json_each(run.value) AS j"
-	" JOIN events AS e ON e.seq = json_extract(j.value, '$[0]') WHERE run.name = 'shown'"
-	" AND CAST(e.rv AS TEXT) <> json_extract(j.value, '$[1]') ORDER BY 1";
+	"WITH shown AS (SELECT json_extract(j.value, '$[0]') AS seq, json_extract(j.value, '$[1]') AS rv"
+	"  FROM run, json_each(run.value) AS j WHERE run.name = 'shown')"
+	" SELECT DISTINCT s.rv, CAST(e.rv AS TEXT) FROM shown AS s JOIN events AS e USING (seq) WHERE CAST(e.rv AS TEXT) <> s.rv"
+	"  AND s.rv NOT IN (SELECT CAST(rv AS TEXT) FROM events WHERE CAST(rv AS TEXT) IN (SELECT rv FROM shown)"
+	"   AND seq NOT IN (SELECT seq FROM shown) AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq'))"
+	" ORDER BY 1";
 
 static int on_given(void *context, const struct sql_value *v, size_t count, struct err *err)
 {

@@ -245,6 +245,15 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	return count;
 }
 
+/* Who ends when a connection breaks is started again by what runs it. A user who asks for this pattern wants to know. */
+static bool may_end(const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	const struct sweep_try *try = slot->of;
+
+	return answer->end == SWEEP_BY_ITSELF && !s->v->patterns && sweep_is_resumption(try->position) &&
+	       strcmp(try->words, SWEEP_BREAK_WORDS) == 0;
+}
+
 /* NULL if there are none; the caller frees. */
 static char *find_differences(struct sweep *s, const struct sweep_slot *slot,
 	const struct sweep_answer *answer, bool *ret_only_here)
@@ -257,7 +266,10 @@ static char *find_differences(struct sweep *s, const struct sweep_slot *slot,
 	if (compare_all(s, sweep_ground_of(s, slot->laid_over), slot, answer, ret_only_here, &text))
 		result = slice_dup(buf_slice(&text));
 	buf_release(&text);
-	return result;
+	if (!result || !may_end(s, slot, answer) || sweep_oracle_is_alarm(result))
+		return result;
+	free(result);
+	return NULL;
 }
 
 char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)

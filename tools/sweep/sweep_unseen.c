@@ -4,7 +4,12 @@
 #include "tools/sweep/sweep_content.h"
 #include "tools/sweep/sweep_numbered.h"
 
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+
 #include <stdlib.h>
+
+#define LIFE_NS (200 * NS_PER_MS) /* who is killed sooner had no time to act on what came */
 
 /* What answers to the end of an object by being undone, such as its entry in a list, can still be undone when it is gone. */
 #define SHOWS_THE_END                                                                                        \
@@ -12,8 +17,8 @@
 
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
  * show what there was to do before): every word, as in "phase Running", and at least one field. `lost` are the fields that
- * a version no longer shows. `views` are the versions that the program was shown, and for how long each was its newest, until
- * the program was killed or a request of it was refused.
+ * a version no longer shows. `views` are the versions that the program was shown, for how long each was its newest, until
+ * the program was killed or a request of it was refused, and for how long it lived on.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
 	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
@@ -39,7 +44,9 @@ static const char seen_sql[] =
 	"  UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
 	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list', 'wait'))),"
 	" views AS (SELECT seq, lead(at, 1, (SELECT time_ns FROM ends)) OVER w - at AS lasted_ns,"
-	"  lead(killed, 1, 0) OVER w AS killed FROM shown WINDOW w AS (ORDER BY at, seq)),"
+	"  lead(killed, 1, 0) OVER w AS killed,"
+	"  (SELECT min(f.time_ns) FROM faults AS f WHERE f.step = 'restart' AND f.time_ns >= shown.at) - at AS lived_ns"
+	"  FROM shown WINDOW w AS (ORDER BY at, seq)),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
 	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
 	"   OR (e.name <> c.name AND " SWEEP_NAMES("text",
@@ -47,7 +54,8 @@ static const char seen_sql[] =
 		     " passed AS (SELECT seq, (SELECT min(at) FROM (SELECT out_ns AS at FROM deliveries WHERE seq >= o.seq"
 		     "  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
 		     " SELECT NOT EXISTS (SELECT 1 FROM cause) OR (((SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
-		     "   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld))"
+		     "   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld"
+		     "    AND (lived_ns IS NULL OR lived_ns >= %lld)))"
 		     "  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
 		     "   (SELECT time_ns FROM ends))))";
 
@@ -63,10 +71,13 @@ int sweep_was_seen(struct sql_session *run, uint64_t seq, uint64_t end_seq, cons
 	int64_t pace_ns, bool *ret, struct err *err)
 {
 	const struct sql_sink sink = {.row = on_truth, .context = ret};
+	/* In lock-step it has acted on each version when the next one comes. */
+	int64_t life_ns = pace_ns ? 0 : LIFE_NS;
 
 	*ret = true;
 	return sql_session_run_format(run, &sink, err, seen_sql, (unsigned long long)seq, text,
-		(unsigned long long)end_seq, (int)undone, (long long)pace_ns, (long long)pace_ns);
+		(unsigned long long)end_seq, (int)undone, (long long)pace_ns, (long long)life_ns,
+		(long long)pace_ns);
 }
 
 /* ---- fields ---- */
@@ -96,20 +107,20 @@ static const char item_sql[] = STEPS
 /* All events that were answered by writes which gave that field a value, or another one, in the same way: a sum is made of all of
  * them. */
 static const char summed_sql[] = STEPS
-	", field AS (SELECT %Q AS name)"
-	" SELECT DISTINCT seq FROM steps, field WHERE iif(before IS NULL, jget(object, '$.' || name) IS NOT NULL,"
+	", field AS (SELECT %Q AS name, %Q AS path)"
+	" SELECT DISTINCT seq FROM steps, field WHERE iif(before IS NULL, jget(object, path) IS NOT NULL,"
 	"   EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d WHERE json_extract(d.value, '$.field') = name))"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
 
 /* Whether the field may be computed from that sum: the write that gave it its last value changed the sum as well, and before
  * that it had the value in question. */
 static const char computed_sql[] = STEPS
-	", field AS (SELECT %Q AS name, json_extract(%Q, '$') AS value, %Q AS sum),"
+	", field AS (SELECT %Q AS name, %Q AS path, json_extract(%Q, '$') AS value, %Q AS sum),"
 	" fields AS (SELECT write, json_extract(d.value, '$.field') AS of FROM steps, json_each(jdiff(before, object)) AS d"
 	"  WHERE before IS NOT NULL),"
 	" given AS (SELECT max(write) AS write FROM fields, field WHERE of = name)"
 	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE of = sum)"
-	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, '$.' || name) IS value)";
+	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, path) IS value)";
 
 /* The later events of the object whose event was answered by the making of the thing, in answer to which it was changed. */
 static const char upkeep_sql[] = STEPS
@@ -186,20 +197,33 @@ static bool is_whole_number(struct slice s, int64_t *ret)
 	return !*end;
 }
 
+/* NULL where no path leads there, as to a name with a quote in it; the caller frees. */
+static char *path_of(const struct json_change *d)
+{
+	char *path = slice_dup(d->path);
+	struct slice value;
+
+	if (json_get(slice_of("{}"), path, &value, NULL) >= 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
 /* A number that differs by no more than the number of those events. */
 static bool is_sum_unseen(struct fields *f, const struct json_change *d, const char *text)
 {
 	struct summed s = {.of = f, .text = text};
 	const struct sql_sink sink = {.row = on_summed, .context = &s};
 	int64_t without, with;
-	char *name;
+	char *name, *path;
 
 	if (!is_whole_number(d->old_value, &without) || !is_whole_number(d->new_value, &with) ||
-		with > without)
+		with > without || !(path = path_of(d)))
 		return false;
 	name = slice_dup(d->field);
-	f->rc = sql_session_run_format(f->exact, &sink, f->err, summed_sql, f->key, name);
+	f->rc = sql_session_run_format(f->exact, &sink, f->err, summed_sql, f->key, name, path);
 	free(name);
+	free(path);
 	return f->rc == 0 && s.unseen && s.unseen >= without - with;
 }
 
@@ -252,11 +276,12 @@ static bool is_computed(struct fields *f, const char *name, const struct json_ch
 {
 	bool computed = false;
 	const struct sql_sink sink = {.row = on_truth, .context = &computed};
-	char *value = d->new_value.len ? slice_dup(d->new_value) : NULL;
+	char *value = d->new_value.len ? slice_dup(d->new_value) : NULL, *path = path_of(d);
 
-	for (size_t i = 0; i < f->sums.count && !computed && f->rc == 0; i++)
+	for (size_t i = 0; i < f->sums.count && path && !computed && f->rc == 0; i++)
 		f->rc = sql_session_run_format(
-			f->exact, &sink, f->err, computed_sql, f->key, name, value, f->sums.items[i]);
+			f->exact, &sink, f->err, computed_sql, f->key, name, path, value, f->sums.items[i]);
+	free(path);
 	free(value);
 	return computed;
 }

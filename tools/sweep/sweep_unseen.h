@@ -11,7 +11,7 @@
 
 /* Of the effects that `ground` has and `answer` lacks, adds to answer->unseen the keys of those that answer to an event
  * of which nothing could be seen in that run: of its object no version that still had what the event changed was the
- * newest one shown for `pace_ns`, in a watch or a list, nor is the last one of the tape. A version has that still if it
+ * newest one shown for `pace_ns`, in a watch or a list, of a program that was not killed at once, nor is the last one of the tape. A version has that still if it
  * has each word which the event set, as in "phase Running", and part of what it set at all. Of those that both have, it
  * adds the ones with other content if each field that differs answers to such an event. `exact`, the ground's run in
  * lock-step, shows that by the write that gave the field its last value; without it (NULL) such a difference counts.
