@@ -20,6 +20,12 @@
 #define DAY_S         86400.0
 #define SEGMENT_BYTES (256u << 20)
 #define SHOWN         20
+#define FEW_EVENTS    30 /* fewer tell nothing by themselves of how well they pack */
+/* Servers send a bookmark a minute to each watch; the recorder asks for watches of 5 to 10 minutes. */
+#define BOOKMARK_S     60.0
+#define BOOKMARK_BYTES 84 /* the object and its version */
+#define BOOKMARK_ROW   32 /* the rest of its row, and its share of the page */
+#define WATCH_S        450.0
 
 /* What a part of the sample has of one resource. disk_bytes: beside the first lists. */
 struct amount {
@@ -31,6 +37,7 @@ struct estimate_row {
 	uint32_t resource;
 	struct amount listed, half, whole;
 	double day_events, day_json, day_disk, doubt; /* doubt: of day_disk, as a share of it */
+	bool is_pooled;
 };
 
 enum sample_part { SAMPLE_LISTED, SAMPLE_HALF, SAMPLE_WHOLE };
@@ -40,10 +47,14 @@ struct estimate {
 	struct tape *tape;
 	struct estimate_row *rows;
 	size_t row_count;
+	struct estimate_row pool;        /* the sum of those with few events, which are measured together */
 	enum sample_part part;           /* that is being counted */
 	struct remake_point first, half; /* where the sample begins; the middle of its time */
 	double state_bytes,
 		rest_bytes; /* on disk: the live objects at first; rows of no resource that has events */
+	double streams, bookmarks,
+		bookmark_bytes;               /* that the sample has after the first lists; what is in them */
+	double connections, connection_bytes; /* in all measures of the whole sample */
 	double seconds;
 };
 
@@ -152,12 +163,25 @@ static int count_all(struct estimate *e, struct err *err)
 
 /* ---- measuring ---- */
 
+/* What their pages take. */
+static void add_connections(struct estimate *e, sqlite3 *db)
+{
+	int64_t bytes = 0, rows = 0;
+
+	if (segment_number(db, "SELECT sum(pgsize) FROM dbstat WHERE name = 'connection'", 0, &bytes, NULL) ||
+		segment_number(db, "SELECT count(*) FROM connection", 0, &rows, NULL))
+		return;
+	e->connection_bytes += (double)bytes;
+	e->connections += (double)rows;
+}
+
 /*
  * Bytes of all rows, as far as SQLite can tell them: whole pages are too coarse for what a short sample has.
  * Documents come once, with the first lists or soon after them, and with them most connections of a sample: a
- * watch lasts for many minutes.
+ * watch lasts for many minutes. Bookmarks come once a minute, all in one half of a short sample. Those two are
+ * counted, see rest_of_day.
  */
-static int stored_bytes(const char *path, double *ret, struct err *err)
+static int stored_bytes(struct estimate *e, const char *path, bool whole, double *ret, struct err *err)
 {
 	const struct segment_file file = {.number = 1, .sealed = true, .path = (char *)path};
 	struct stat st;
@@ -167,10 +191,13 @@ static int stored_bytes(const char *path, double *ret, struct err *err)
 
 	if (rc)
 		return rc;
-	if (segment_number(db, "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('document', 'connection')",
-		    0, &bytes, NULL) &&
+	if (segment_number(db,
+		    "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('document', 'connection', 'mark')", 0,
+		    &bytes, NULL) &&
 		stat(path, &st) == 0)
 		bytes = st.st_size;
+	if (whole)
+		add_connections(e, db);
 	sqlite3_close(db);
 	*ret = (double)bytes;
 	return 0;
@@ -199,7 +226,7 @@ static int estimate_measure(struct estimate *e, const struct remake_point *until
 	int rc = tape_remake(e->tape, path, &options, &result, err);
 
 	if (!rc)
-		rc = stored_bytes(path, ret, err);
+		rc = stored_bytes(e, path, !until, ret, err);
 	(void)unlink(path);
 	free(path);
 	return rc;
@@ -250,18 +277,69 @@ static int measure_rest(struct estimate *e, struct err *err)
 	return rc;
 }
 
+static int measure_row(
+	struct estimate *e, struct estimate_row *row, const struct selection *of, struct err *err)
+{
+	return measure_each(
+		e, of, &row->listed.disk_bytes, &row->half.disk_bytes, &row->whole.disk_bytes, err);
+}
+
+static void add_amount(struct amount *to, const struct amount *of)
+{
+	to->events += of->events;
+	to->added += of->added;
+	to->objects += of->objects;
+	to->json_bytes += of->json_bytes;
+}
+
+/* A tape packs events of all resources side by side. */
+static int measure_pool(struct estimate *e, struct err *err)
+{
+	struct selection few = {.ids = xcalloc(e->row_count + 1, sizeof(*few.ids))};
+	int rc = 0;
+
+	for (size_t i = 0; i < e->row_count; i++) {
+		struct estimate_row *row = &e->rows[i];
+
+		row->is_pooled = row->whole.events < FEW_EVENTS;
+		if (!row->is_pooled)
+			continue;
+		few.ids[few.count++] = row->resource;
+		add_amount(&e->pool.listed, &row->listed);
+		add_amount(&e->pool.half, &row->half);
+		add_amount(&e->pool.whole, &row->whole);
+	}
+	if (few.count)
+		rc = measure_row(e, &e->pool, &few, err);
+	free(few.ids);
+	return rc;
+}
+
 static int measure_all(struct estimate *e, struct err *err)
 {
 	int rc = measure_rest(e, err);
 
+	if (!rc)
+		rc = measure_pool(e, err);
 	for (size_t i = 0; i < e->row_count && !rc; i++) {
-		struct estimate_row *row = &e->rows[i];
-		const struct selection of = {&row->resource, 1};
+		const struct selection of = {&e->rows[i].resource, 1};
 
-		rc = measure_each(
-			e, &of, &row->listed.disk_bytes, &row->half.disk_bytes, &row->whole.disk_bytes, err);
+		if (!e->rows[i].is_pooled)
+			rc = measure_row(e, &e->rows[i], &of, err);
 	}
 	return rc;
+}
+
+static int count_bookmark(void *context, const struct tape_mark *mark)
+{
+	struct estimate *e = context;
+
+	e->streams += mark->kind == MARK_LIST || mark->kind == MARK_INITIAL_END;
+	if (mark->kind != MARK_BOOKMARK || mark->time_ns < e->o->begin_ns)
+		return 0;
+	e->bookmarks++;
+	e->bookmark_bytes += (double)(mark->object.len + mark->rv.len);
+	return 0;
 }
 
 /* ---- a day ---- */
@@ -314,6 +392,21 @@ static double doubt_of(const struct estimate_row *row)
 	return fmax(differ, 1 / sqrt(row->whole.events));
 }
 
+static void extrapolate_row(const struct estimate *e, struct estimate_row *row, double extent, double extents)
+{
+	double days = e->seconds / DAY_S;
+
+	row->day_events = row->whole.events / days;
+	row->day_json = row->whole.json_bytes / days;
+	if (row->is_pooled) {
+		row->day_disk = e->pool.day_disk * row->whole.json_bytes / e->pool.whole.json_bytes;
+		return;
+	}
+	row->day_disk = further_bytes(row, &row->whole, extent) / days +
+			first_cost(row) * changed_in(e, row, DAY_S / extents) * extents;
+	row->doubt = doubt_of(row);
+}
+
 static void extrapolate(struct estimate *e)
 {
 	double extent = e->o->extent_bytes ? (double)e->o->extent_bytes : (double)TAPE_EXTENT_BYTES, json = 0;
@@ -322,20 +415,21 @@ static void extrapolate(struct estimate *e)
 	for (size_t i = 0; i < e->row_count; i++)
 		json += e->rows[i].whole.json_bytes / days;
 	extents = fmax(json / extent, 1);
-	for (size_t i = 0; i < e->row_count; i++) {
-		struct estimate_row *row = &e->rows[i];
-
-		row->day_events = row->whole.events / days;
-		row->day_json = row->whole.json_bytes / days;
-		row->day_disk = further_bytes(row, &row->whole, extent) / days +
-				first_cost(row) * changed_in(e, row, DAY_S / extents) * extents;
-		row->doubt = doubt_of(row);
-	}
+	if (e->pool.whole.events > 0)
+		extrapolate_row(e, &e->pool, extent, extents);
+	for (size_t i = 0; i < e->row_count; i++)
+		extrapolate_row(e, &e->rows[i], extent, extents);
 }
 
+/* A short sample cannot tell how many bookmarks come, nor how long watches last. */
 static double rest_of_day(const struct estimate *e)
 {
-	return 2 * e->rest_bytes * DAY_S / e->seconds;
+	double rate = e->seconds < 2 * BOOKMARK_S ? e->streams / BOOKMARK_S : e->bookmarks / e->seconds;
+	double bookmark =
+		BOOKMARK_ROW + (e->bookmarks > 0 ? e->bookmark_bytes / e->bookmarks : BOOKMARK_BYTES);
+	double connection = e->connections > 0 ? e->connection_bytes / e->connections : 0;
+
+	return DAY_S * (2 * e->rest_bytes / e->seconds + bookmark * rate + connection * e->streams / WATCH_S);
 }
 
 /* ---- telling ---- */
@@ -373,7 +467,7 @@ static void print_table(const struct estimate *e, FILE *to)
 	}
 	if (e->row_count > SHOWN)
 		print_row("other resources", events, json, disk, to);
-	print_row("bookmarks and other rows", 0, 0, rest_of_day(e), to);
+	print_row("bookmarks, connections and other rows", 0, 0, rest_of_day(e), to);
 }
 
 static double sum_of_day(const struct estimate *e)
@@ -401,7 +495,7 @@ static double bytes_of_group(const struct estimate *e)
 /* Of what a day takes, as a share of it: twice what the parts differ by. */
 static double doubt_of_day(const struct estimate *e)
 {
-	double squares = 0, sum = sum_of_day(e);
+	double squares = pow(e->pool.doubt * e->pool.day_disk, 2), sum = sum_of_day(e);
 
 	for (size_t i = 0; i < e->row_count; i++)
 		squares += pow(e->rows[i].doubt * e->rows[i].day_disk, 2);
@@ -447,6 +541,8 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 		rc = count_all(&e, err);
 	if (!rc)
 		rc = measure_all(&e, err);
+	if (!rc)
+		rc = tape_each_mark(e.tape, count_bookmark, &e, err);
 	if (!rc) {
 		extrapolate(&e);
 		if (e.row_count)

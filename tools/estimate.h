@@ -5,7 +5,8 @@
  * much, the following ones little. A short sample has few versions of each object, but the first lists have
  * one of each: their size gives the cost of a first version, and the growth during the sample that of further
  * ones. The number of objects that change in the time of an extent determines how often a first version is
- * needed.
+ * needed. Resources with few events are measured together, as a tape packs them. Bookmarks and connections of
+ * watches come at rates that are known, and that a short sample cannot show.
  */
 #ifndef TOOLS_ESTIMATE_H
 #define TOOLS_ESTIMATE_H

@@ -181,8 +181,8 @@ static int refuse(const struct clickhouse *c, const struct web_answer *a, bool *
 	*ret_again = !number && (a->status == 429 || a->status >= 500);
 	for (size_t i = 0; i < COUNT_OF(passing); i++)
 		*ret_again |= number == passing[i];
-	return err_set(err, code_of(a->status, number), "'%s' answered %d: %.*s", c->url, a->status,
-		(int)first.len, first.ptr ? first.ptr : "");
+	return err_set(err, code_of(a->status, number), "'%s' answered %d%s%.*s", c->url, a->status,
+		first.len ? ": " : ", and nothing else", (int)first.len, first.ptr ? first.ptr : "");
 }
 
 /* ---- calls ---- */

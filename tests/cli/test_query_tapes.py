@@ -105,6 +105,10 @@ class Tapes(TapeTest):
         done = self.run_tape("query", "--tapes", tape, "--tapes", copy, *count)
         self.assertEqual((json.loads(done.stdout), done.stderr), ([{"cluster": "copy", "n": 4}, {"cluster": "eu", "n": 4}],
                          f"'{tape}' and '{copy}' are the same tape: the events that both have are there twice\n"))
+        more = [shutil.copytree(tape, os.path.join(self.dir, f"more{i}.tape")) for i in range(3)]
+        done = self.run_tape("query", *(f"--tapes={one}" for one in [tape, copy, *more]), *count)
+        self.assertEqual((len(json.loads(done.stdout)), done.stderr),
+                         (5, f"'{tape}', '{copy}' and 3 more are the same tape: the events that several of them have are there several times\n"))
 
     def test_segments_in_a_store_without_a_manifest_are_told(self):
         with S3Store() as store:

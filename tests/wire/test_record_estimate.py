@@ -57,6 +57,30 @@ class Estimate(RecordTest):
         self.assertNotRegex(out, r"(?m)^pods ")
         self.assertIn("a day takes about", out)
 
+    def events_of_a_day(self, change):
+        """What they take on disk, in bytes, if that is what happens in the sample."""
+        process = self.start(*self.kinds, "--estimate", "5s")
+        self.wait_for_the_sample(process)
+        change()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, err)
+        units = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+        rows = re.findall(r"(?m)^\S+(?: resources)? +[1-9]\d* .* (\d[\d.]*) (k?B|MB|GB)$", out)
+        return sum(float(number) * units[unit] for number, unit in rows)
+
+    def test_few_changes_of_each_of_many_resources_take_what_they_take_of_one(self):
+        self.kinds = [f"kind{i}s" for i in range(24)]
+        resources = [self.api.add(kind, kind[:-1].title()) for kind in self.kinds]
+        text = " ".join(f"word{i * i % 977}" for i in range(150))
+        put = lambda resource, name: resource.put(name, spec={"text": text}, status={"name": name})
+        for i, resource in enumerate(resources):
+            put(resource, f"a{i}")
+            put(resources[0], f"b{i}")
+        many = self.events_of_a_day(lambda: [put(resource, f"a{i}") for i, resource in enumerate(resources)])
+        one = self.events_of_a_day(lambda: [put(resources[0], f"b{i}") for i in range(24)])
+        self.assertGreater(one, 0)
+        self.assertLess(many, 2 * one)
+
     def test_a_signal_ends_the_sample_and_tells_what_it_has(self):
         process = self.start("--estimate", "1h")
         self.pods.watching()

@@ -289,13 +289,35 @@ static void drop_links(struct tape_set *set)
 	}
 }
 
-static void tell_twin(const struct sql_tape *one, const struct sql_tape *other)
+/* `more`: that are the same as well. */
+static void tell_twins(const struct sql_tape *one, const struct sql_tape *other, size_t more)
 {
 	fputs("'", stderr);
 	visible_puts(stderr, one->name);
-	fputs("' and '", stderr);
+	fputs(more ? "', '" : "' and '", stderr);
 	visible_puts(stderr, other->name);
-	fputs("' are the same tape: the events that both have are there twice\n", stderr);
+	if (more)
+		fprintf(stderr,
+			"' and %zu more are the same tape: the events that several of them have are there several times\n",
+			more);
+	else
+		fputs("' are the same tape: the events that both have are there twice\n", stderr);
+}
+
+/* Tells of all that have the id of that one, and forgets theirs. */
+static void tell_twins_of(const struct tape_set *set, char **ids, size_t first)
+{
+	size_t second = 0, count = 0;
+
+	for (size_t i = first + 1; ids[first] && i < set->count; i++) {
+		if (!ids[i] || strcmp(ids[i], ids[first]) != 0)
+			continue;
+		second = count++ ? second : i;
+		free(ids[i]);
+		ids[i] = NULL;
+	}
+	if (count)
+		tell_twins(&set->tapes[first], &set->tapes[second], count - 1);
 }
 
 void tape_set_tell_twins(const struct tape_set *set)
@@ -304,14 +326,8 @@ void tape_set_tell_twins(const struct tape_set *set)
 
 	for (size_t i = 0; i < set->count; i++)
 		ids[i] = set->tapes[i].problem ? NULL : tape_identity(set->tapes[i].path);
-	for (size_t i = 1; i < set->count; i++) {
-		for (size_t k = 0; ids[i] && k < i; k++) {
-			if (!ids[k] || strcmp(ids[i], ids[k]) != 0)
-				continue;
-			tell_twin(&set->tapes[k], &set->tapes[i]);
-			break;
-		}
-	}
+	for (size_t i = 0; i < set->count; i++)
+		tell_twins_of(set, ids, i);
 	for (size_t i = 0; i < set->count; i++)
 		free(ids[i]);
 	free(ids);

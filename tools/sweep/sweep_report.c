@@ -412,18 +412,20 @@ static void print_lacking(const struct sweep_try *lacking, FILE *to)
 static void print_untried(const struct sweep_report *r, FILE *to)
 {
 	size_t untried = sweep_report_count(r, SWEEP_UNTRIED);
+	const char *were = untried == 1 ? "fault was" : "faults were";
 
 	if (!untried)
 		return;
 	if (r->shard)
-		fprintf(to, "shard %s: %zu faults are for the others to try%s\n", r->shard, untried,
-			r->stopped ? ", or were not tried because it was stopped" : "");
+		fprintf(to, "shard %s: %zu fault%s for the others to try%s\n", r->shard, untried,
+			untried == 1 ? " is" : "s are",
+			r->stopped ? ", or not tried because it was stopped" : "");
 	else if (r->merged)
-		fprintf(to, "%zu faults were not tried by any shard\n", untried);
+		fprintf(to, "%zu %s not tried by any shard\n", untried, were);
 	else if (r->stopped)
-		fprintf(to, "stopped: %zu faults were not tried\n", untried);
+		fprintf(to, "stopped: %zu %s not tried\n", untried, were);
 	else {
-		fprintf(to, "%zu faults were not tried: the --budget was spent", untried);
+		fprintf(to, "%zu %s not tried: the --budget was spent", untried, were);
 		print_lacking(find_lacking(r), to);
 	}
 }
