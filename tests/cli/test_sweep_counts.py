@@ -343,7 +343,7 @@ class SweepCountsTest(unittest.TestCase):
             report = self.end(self.begin("--patterns", "coalesced", "--settle", "1s", "-o", os.path.join(self.folder, kind),
                 command=[sys.executable, "-c", RESUMING, os.path.dirname(BLIND), kind]), code)
         found = [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
-        self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end")])
+        self.assertEqual([(gap["kind"], gap["resource"], gap["gap"]) for gap in found], [("stretch", "pods", "end"), ("stretch", "pods", "fin")])
         self.assertIn("configmaps default/nr-2 is left (without the gap: not)", found[0]["differences"])
         self.assertEqual(self.repeat(found[0]["repeat"]).returncode, 1)
 
