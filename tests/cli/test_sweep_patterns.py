@@ -310,7 +310,7 @@ class SweepPatternsTest(unittest.TestCase):
 
     def test_the_last_write_of_each_kind_comes_early(self):
         self.tape = test_sweep.Story(["web-%d" % n for n in range(4)]).write(os.path.join(self.folder, "four.tape"))
-        report = self.end(self.begin("--patterns", "restart", "--max", "6", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
+        report = self.end(self.begin("--patterns", "restart", "--max", "7", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "owner"]), 0)
         asked = [test_sweep.KUBETAPE, "query", self.tape, "--format", "ndjson",
             "SELECT max(iif(type = 'ADDED' AND origin = 'watch', seq, 0)) AS made, max(iif(type = 'DELETED', seq, 0)) - 1 AS asked FROM events"]
         last = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
