@@ -52,8 +52,8 @@ struct estimate {
 	struct remake_point first, half; /* where the sample begins; the middle of its time */
 	double state_bytes,
 		rest_bytes; /* on disk: the live objects at first; rows of no resource that has events */
-	double streams, bookmarks,
-		bookmark_bytes;               /* that the sample has after the first lists; what is in them */
+	double streams;
+	double bookmarks, bookmark_bytes;     /* that came after the first lists; what is in them */
 	double connections, connection_bytes; /* in all measures of the whole sample */
 	double seconds;
 };

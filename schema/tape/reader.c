@@ -268,7 +268,7 @@ static int find_ids(struct tape *t, size_t segment, enum table table, struct id_
 	sqlite3 *db;
 	int rc;
 
-	*ret = known ? *known : (struct id_range)NO_IDS;
+	*ret = known ? *known : no_ids();
 	if (known && known->lowest > 0)
 		return 0;
 	sql = xasprintf("SELECT min(id) FROM %s WHERE id > 0", name);

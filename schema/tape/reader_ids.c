@@ -28,7 +28,7 @@ static char *ids_sql(void)
 
 static struct id_range range_of(sqlite3_stmt *row, int column)
 {
-	struct id_range ids = NO_IDS;
+	struct id_range ids = no_ids();
 
 	if (sqlite3_column_type(row, column) != SQLITE_NULL) {
 		ids.lowest = sqlite3_column_int64(row, column);

@@ -23,10 +23,10 @@
 struct id_range {
 	int64_t lowest, highest;
 };
-#define NO_IDS                                                                                               \
-	{                                                                                                    \
-		INT64_MAX, INT64_MIN                                                                         \
-	}
+static inline struct id_range no_ids(void)
+{
+	return (struct id_range){INT64_MAX, INT64_MIN};
+}
 
 struct tape_segment {
 	struct segment_file file;
