@@ -127,7 +127,7 @@ static int on_asked(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-static struct sweep_tally *find_asked(const struct sweep_tallies *all, const char *path)
+static struct sweep_tally *find_tally(const struct sweep_tallies *all, const char *path)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		if (strcmp(all->items[i].path, path) == 0)
@@ -140,18 +140,18 @@ static int count_ask(void *context, const struct sql_value *v, size_t count, str
 {
 	struct sweep_tallies *all = context;
 	char *path = watch_name(v[0].bytes);
-	struct sweep_tally *asked = find_asked(all, path);
+	struct sweep_tally *tally = find_tally(all, path);
 
 	(void)count;
 	(void)err;
-	if (asked) {
+	if (tally) {
 		free(path);
 	} else {
 		all->items = xgrow(all->items, all->count, sizeof(*all->items));
-		asked = &all->items[all->count++];
-		*asked = (struct sweep_tally){.path = path};
+		tally = &all->items[all->count++];
+		*tally = (struct sweep_tally){.path = path};
 	}
-	asked->times++;
+	tally->times++;
 	return 0;
 }
 
@@ -269,7 +269,7 @@ static void forget_served(struct sweep_health *h, const struct sweep_health *oth
 static void learn_asks(struct sweep_tallies *all, const struct sweep_tallies *other)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		const struct sweep_tally *also = find_asked(other, all->items[i].path);
+		const struct sweep_tally *also = find_tally(other, all->items[i].path);
 
 		if (also && also->times > all->items[i].times)
 			all->items[i].times = also->times;
@@ -343,43 +343,33 @@ static size_t compare_memory(
 	return 1;
 }
 
+/* What there is too much of, if there is that much more of it. */
+struct excess {
+	const char *what, *how;
+	uint64_t more;
+};
+
 /* As one does whose watches are refused from where it takes its lists to be. */
-static size_t compare_listed(
-	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < with->listed.count; i++) {
-		const struct sweep_tally *now = &with->listed.items[i],
-					 *before = find_asked(&without->listed, now->path);
-
-		if (!before || now->times <= before->times + SWEEP_LISTS_MORE)
-			continue;
-		n++;
-		say(to, "lists again and again: ");
-		say_visibly(to, now->path);
-		say(to, " (%llu times after the fault, without it: %llu)\n", (unsigned long long)now->times,
-			(unsigned long long)before->times);
-	}
-	return n;
-}
-
+static const struct excess lists = {
+	"lists again and again", "times after the fault, without it", SWEEP_LISTS_MORE + 1};
 /* As one does that begins anew and lets its old watch go on: each event comes to it several times, and ever more often. */
-static size_t compare_open(
-	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
+static const struct excess open_watches = {
+	"watches several times at once", "watches are open, without the fault", 1};
+
+static size_t compare_tallies(const struct sweep_tallies *without, const struct sweep_tallies *with,
+	const struct excess *e, struct buf *to)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < with->open.count; i++) {
-		const struct sweep_tally *now = &with->open.items[i],
-					 *before = find_asked(&without->open, now->path);
+	for (size_t i = 0; i < with->count; i++) {
+		const struct sweep_tally *now = &with->items[i], *before = find_tally(without, now->path);
 
-		if (!before || now->times <= before->times)
+		if (!before || now->times < before->times + e->more)
 			continue;
 		n++;
-		say(to, "watches several times at once: ");
+		say(to, "%s: ", e->what);
 		say_visibly(to, now->path);
-		say(to, " (%llu watches are open, without the fault: %llu)\n", (unsigned long long)now->times,
+		say(to, " (%llu %s: %llu)\n", (unsigned long long)now->times, e->how,
 			(unsigned long long)before->times);
 	}
 	return n;
@@ -417,12 +407,13 @@ static size_t compare_served(const struct sweep_health *without, const struct sw
 size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with,
 	int64_t settle_ns, struct buf *to)
 {
-	size_t n = compare_served(without, with, settle_ns, to) + compare_listed(without, with, to);
+	size_t n = compare_served(without, with, settle_ns, to) +
+		   compare_tallies(&without->listed, &with->listed, &lists, to);
 
 	if (!without->is_known || !with->is_known)
 		return n;
 	n += compare_watches(without, with, to);
-	n += compare_open(without, with, to);
+	n += compare_tallies(&without->open, &with->open, &open_watches, to);
 	n += compare_memory(without, with, to);
 	if (with->killed && !without->killed) {
 		say(to, "hangs: it does not end when it is asked to (SIGTERM)\n");
