@@ -330,7 +330,7 @@ static int measure_all(struct estimate *e, struct err *err)
 	return rc;
 }
 
-static int count_bookmark(void *context, const struct tape_mark *mark)
+static int count_mark(void *context, const struct tape_mark *mark)
 {
 	struct estimate *e = context;
 
@@ -542,7 +542,7 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 	if (!rc)
 		rc = measure_all(&e, err);
 	if (!rc)
-		rc = tape_each_mark(e.tape, count_bookmark, &e, err);
+		rc = tape_each_mark(e.tape, count_mark, &e, err);
 	if (!rc) {
 		extrapolate(&e);
 		if (e.row_count)

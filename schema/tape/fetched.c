@@ -357,6 +357,14 @@ struct ahead {
 	atomic_size_t next;
 };
 
+/* Of a file that is no hole any more the first pages are mostly here: a reader finds that out anyway. */
+static bool is_hole(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_blocks == 0;
+}
+
 static void *fetch_first_pages(void *context)
 {
 	struct ahead *a = context;
@@ -364,6 +372,8 @@ static void *fetch_first_pages(void *context)
 	for (size_t i; (i = atomic_fetch_add(&a->next, 1)) < a->count;) {
 		struct fetched_file f;
 
+		if (!is_hole(a->paths[i]))
+			continue;
 		if (file_open(&f, a->paths[i], false, NULL) == 0)
 			(void)!need_page(&f, 0, NULL);
 		file_close(&f);

@@ -44,7 +44,7 @@ bool fetched_is_stray(const char *path);
 #define FETCHED_AHEAD 16
 
 /* Fetches what a reader asks of each file first, from several at once: with many small files it is the way to their source and
- * back that takes time. What fails is told to who reads it. Does nothing for other files. */
+ * back that takes time. A failure is told when that file is read. Does nothing for other files, and those that were read before. */
 void fetched_ahead(const char *const *paths, size_t count);
 
 /* Fetches all missing pages, for code that reads the file itself. Does nothing for other files. */

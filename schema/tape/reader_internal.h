@@ -121,7 +121,7 @@ int reader_prepare(
 void reader_close_segment(struct tape *t, struct tape_segment *s);
 
 /* reader_ids.c: what is known of the ids of that segment's table without opening it, or NULL; borrowed. Known are those of sealed
- * segments, which reader_note_ids has noted; where it fails, who reads the rows finds out why. */
+ * segments, which reader_note_ids has noted; if that fails, it is told when the rows are read. */
 const struct id_range *reader_ids(const struct tape *t, size_t segment, enum table table);
 void reader_note_ids(struct tape_segment *s, sqlite3 *db);
 

@@ -208,7 +208,7 @@ while True:
 # Knows the pods of a list and of the watch after it; the buggy one does not watch from the list's version.
 FOLLOWING = BEGINS + """
 import json, time
-PODS, MAPS = "/api/v1/pods", "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/pods"
 
 def tell(known):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "known"}, "data": {name: "" for name in known}}

@@ -210,8 +210,8 @@ static const char given_sql[] =
 	"SELECT DISTINCT rv FROM writes WHERE policy = 'overlay' AND status BETWEEN 200 AND 299 AND coalesce(rv, '') <> ''"
 	" AND rv NOT IN (SELECT CAST(rv AS TEXT) FROM events) ORDER BY rv";
 
-/* Versions with which this run showed events of the tape, and their own. One with which it showed another event as well, whose
- * own it is, says rather that one. */
+/* Versions with which this run showed events of the tape, and their own. A version that is
+ * the own one of another event, which was shown with it, stands for that event. */
 static const char shown_sql[] =
 	"WITH shown AS (SELECT json_extract(j.value, '$[0]') AS seq, json_extract(j.value, '$[1]') AS rv"
 	"  FROM run, json_each(run.value) AS j WHERE run.name = 'shown')"

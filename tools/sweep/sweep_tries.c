@@ -245,7 +245,7 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 	return count;
 }
 
-/* Who ends when a connection breaks is started again by what runs it. A user who asks for this pattern wants to know. */
+/* A program that ends when a connection breaks is started again in its cluster: that counts only if the user asks for the pattern. */
 static bool may_end(const struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
 	const struct sweep_try *try = slot->of;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define LIFE_NS (200 * NS_PER_MS) /* who is killed sooner had no time to act on what came */
+#define LIFE_NS (200 * NS_PER_MS) /* a program that is killed sooner had no time to act on what came */
 
 /* What answers to the end of an object by being undone, such as its entry in a list, can still be undone when it is gone. */
 #define SHOWS_THE_END                                                                                        \
