@@ -99,7 +99,7 @@ class Replay:
         self.kubeconfig = os.path.join(folder, "replay-%d.kubeconfig" % id(self))
         command = [*through, KUBETAPE, "replay", tape, "--listen", "127.0.0.1:0", "--kubeconfig", self.kubeconfig]
         command += (["--plain"] if plain else []) + list(options) + (["--"] + child if child else [])
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("a+")  # its lines go to the end, wherever ours are being read
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.process.stdout.readline()
         found = re.match(r"serving (\S+) at (https?)://([0-9.]+):(\d+)$", line.strip())

@@ -32,7 +32,7 @@ class Tee(Replay):
         command = [KUBETAPE, "tee", "-o", self.tape, "--client-kubeconfig", self.kubeconfig]
         command += (["--server", server] if server else []) + list(options) + (["--"] + child if child else [])
         clean = {k: v for k, v in os.environ.items() if k != "KUBECONFIG"}
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = tempfile.TemporaryFile("a+")  # its lines go to the end, wherever ours are being read
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**clean, "HOME": "/nonexistent", **(env or {})})
         line = self.process.stdout.readline()
