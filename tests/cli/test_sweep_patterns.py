@@ -118,6 +118,20 @@ class InTurn(test_sweep.Story):
                 self.next(test_sweep.PODS, "DELETED", self.pod(name, 0, "Running", "node-0"))
 
 
+class Failing(test_sweep.Story):
+    """Pods that fail, are deleted and made anew, one after the other."""
+
+    def __init__(self, names):
+        test_sweep.Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-0") for name in names])
+        for name in names:
+            self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0"))
+            self.next(test_sweep.PODS, "DELETED", self.pod(name, 0, "Failed", "node-0"))
+            self.next(test_sweep.PODS, "ADDED", self.pod(name, 1, "Pending", "node-1"))
+            self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 1, "Running", "node-1"))
+
+
 class Held(test_sweep.Story):
     """A finalizer holds each pod, also while it is to go."""
 
@@ -477,6 +491,13 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("seated", "unobserved", "--at", "own", "--lockstep", "50ms", story=InTurn, pods=("web-0", "web-1", "web-2"))
         found = self.wrong(report)[0]
         self.assertEqual((found["kind"], found["write"], found["object"]), ("own", "update pods", "default/web-0"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
+    def test_finds_that_the_program_waits_for_its_own_deletion_of_what_others_have_made_again(self):
+        report = self.try_both("evicted", "unobserved", "--at", "own", "--lockstep", "50ms", "--write", "overlay", story=Failing, pods=("web-0",))
+        found = self.wrong(report)[0]
+        self.assertEqual((found["kind"], found["write"], found["what"]), ("own", "delete pods", "made again"))
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 

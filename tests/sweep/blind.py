@@ -38,6 +38,7 @@
     promised  two ConfigMaps for each pod, the second when its watch shows the first; the buggy one does not know by then that it made that (a late answer)
     noticed   the phase of each pod, and on the pod what its node was last; the buggy one takes what it has written for all that is new (an overwrite)
     seated    an annotation on one pod after the other, as there is one seat; the buggy one frees it if it has seen who had it (unobserved, its own)
+    evicted   deletes each pod that failed, and one when it is gone; the buggy one waits for the deletion (unobserved, its own)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -709,6 +710,27 @@ class Seated(Blind):
             self.cluster.ask("PUT", path, pod)
 
 
+class Evicted(Blind):
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.going = {}  # UID by name
+
+    def added(self, pod):
+        pass
+
+    def updated(self, old, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if not self.buggy and self.going.get(name, uid) != uid:
+            self.deleted(old, True)
+        elif pod["status"]["phase"] == "Failed" and name not in self.going:
+            self.going[name] = uid
+            threading.Thread(target=self.cluster.ask, args=("DELETE", "/api/v1/namespaces/default/pods/" + name), daemon=True).start()
+
+    def deleted(self, pod, tombstone):
+        if self.going.pop(pod["metadata"]["name"], None):
+            self.create("gone-" + pod["metadata"]["uid"])
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -725,7 +747,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "seated": Seated, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "seated": Seated, "evicted": Evicted, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

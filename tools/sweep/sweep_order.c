@@ -7,7 +7,7 @@
 #define CHANGES_A_TURN     5 /* see spread_changes */
 
 /* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
- * deleted are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
+ * deleted, or after which watches stay away until others have done something, are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;
@@ -20,6 +20,8 @@ static int sort_order(const struct sweep_position *a, const struct sweep_positio
 		order = strcmp(a->write, b->write);
 	if (order == 0)
 		order = a->is_farewell - b->is_farewell;
+	if (order == 0 && a->kind == SWEEP_OWN)
+		order = !a->until_seq - !b->until_seq;
 	if (order == 0)
 		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
 	return order;

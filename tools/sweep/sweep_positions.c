@@ -473,8 +473,8 @@ char *sweep_position_name(const struct sweep_position *p)
 	if (p->pattern == SWEEP_STALE)
 		return stale_name(p);
 	if (p->kind == SWEEP_OWN && p->until_seq)
-		return xasprintf("%s after event %llu, its watches away until %s is deleted", p->write,
-			(unsigned long long)p->seq, p->object);
+		return xasprintf("%s after event %llu, its watches away until %s is %s", p->write,
+			(unsigned long long)p->seq, p->object, p->what);
 	if (p->write)
 		return xasprintf("%s after event %llu%s", p->write, (unsigned long long)p->seq,
 			p->kind == SWEEP_OWN ? ", its watches away" : "");

@@ -1,6 +1,7 @@
 /* sweep_report.c: what a sweep found, for people. See sweep.h. */
 #include "tools/sweep/sweep_report.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/visible.h"
 #include "tools/cli/plural.h"
 #include "tools/out/table_out.h"
@@ -252,29 +253,44 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 	free(name);
 }
 
-static bool is_missed(const struct sweep_try *t, bool at_write)
+/* Why a fault struck nobody. */
+static const char *const reasons[] = {
+	"no watch was open there, or the event told nothing that the program had not done by itself",
+	"it did not list there",
+	"no watch was to show what it wrote there",
+	"it did not write so, or did not list in time what may be old",
+};
+
+static size_t reason_of(const struct sweep_try *t)
 {
-	return t->verdict == SWEEP_NOT_REACHED && sweep_is_of_run(t->position) == at_write;
+	if (sweep_is_of_run(t->position))
+		return 3;
+	if (t->position->kind != SWEEP_ALWAYS)
+		return 0;
+	return t->position->pattern == SWEEP_SLOW ? 1 : 2;
 }
 
-/* Which resources nobody watched where something would have been tried, or to which nobody wrote. */
-static void print_missed(const struct sweep_report *r, bool at_write, FILE *to)
+static bool is_missed(const struct sweep_try *t, size_t reason)
+{
+	return t->verdict == SWEEP_NOT_REACHED && reason_of(t) == reason;
+}
+
+/* In which resources. */
+static void print_missed(const struct sweep_report *r, size_t reason, FILE *to)
 {
 	size_t n = 0, told = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		n += is_missed(&r->tries[i], at_write);
+		n += is_missed(&r->tries[i], reason);
 	if (n == 0)
 		return;
-	fprintf(to, "%zu not reached: %s (", n,
-		at_write ? "it did not write so, or did not list in time what may be old"
-			 : "no watch was open there, or its event brought nothing new");
+	fprintf(to, "%zu not reached: %s (", n, reasons[reason]);
 	for (size_t i = 0; i < r->count; i++) {
 		const char *resource = r->tries[i].position->resource;
-		bool seen = !is_missed(&r->tries[i], at_write);
+		bool seen = !is_missed(&r->tries[i], reason);
 
 		for (size_t k = 0; k < i && !seen; k++)
-			seen = is_missed(&r->tries[k], at_write) &&
+			seen = is_missed(&r->tries[k], reason) &&
 			       strcmp(r->tries[k].position->resource, resource) == 0;
 		if (seen)
 			continue;
@@ -474,8 +490,8 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	if (r->count == 0)
 		fputs("the tape has no place for what was to be tried\n", to);
 	print_coverage(r, to);
-	print_missed(r, false, to);
-	print_missed(r, true, to);
+	for (size_t i = 0; i < COUNT_OF(reasons); i++)
+		print_missed(r, i, to);
 	print_left_out(r, to);
 	print_ended(r, to);
 	if (unsure)

@@ -1,11 +1,13 @@
 /*
- * sweep_unechoed.c: where the program writes an object that others delete before a watch has shown that write. See sweep_rows.h.
+ * sweep_unechoed.c: where the program writes an object that others delete, or deletes one that others make again, before a
+ * watch has shown that write. See sweep_rows.h.
  *
- *   the tape       O changes ............... O is deleted
- *   the program        |-> writes O
- *   watches of O       |------------ away ------------|
+ *   the tape       O changes ............... O is deleted          an event ............. another O
+ *   the program        |-> writes O                                    |-> deletes O
+ *   watches of O       |------------ away ------------|                |------- away --------|
  *
- * Afterwards a list lacks the object: what the program keeps of its own write it has to forget without being told.
+ * Afterwards a list lacks the object: what the program keeps of its own write it has to forget without being told. Or it has
+ * another one of that name: only the UID tells that the deletion has come about.
  */
 #include "tools/sweep/sweep_rows.h"
 
@@ -15,7 +17,7 @@
 #define FIRST_MAX 2   /* of one kind, and the last */
 
 struct unechoed {
-	size_t answered, deleted; /* rows */
+	size_t answered, until; /* rows */
 	char *kind;
 };
 
@@ -40,6 +42,19 @@ static size_t find_deletion(
 	return SWEEP_NO_ROW;
 }
 
+/* The creation of another object of that name, likewise. */
+static size_t find_successor(
+	const struct sweep_rows *rows, size_t answered, struct slice resource, struct slice object)
+{
+	for (size_t i = answered + 1; i < rows->count && i - answered < AHEAD_MAX; i++) {
+		const struct sweep_row *r = &rows->items[i];
+
+		if (r->type == 'A' && slice_is(object, r->object) && slice_is(resource, r->resource))
+			return r->reached ? i : SWEEP_NO_ROW;
+	}
+	return SWEEP_NO_ROW;
+}
+
 static bool is_new(const struct search *s, const struct unechoed *u)
 {
 	for (size_t i = 0; i < s->count; i++) {
@@ -57,10 +72,12 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 
 	(void)count;
 	(void)err;
-	u.deleted = u.answered == SWEEP_NO_ROW ? SWEEP_NO_ROW
-					       : find_deletion(rows, u.answered, v[1].bytes, v[2].bytes);
+	if (u.answered == SWEEP_NO_ROW)
+		return 0;
 	u.kind = slice_dup(v[3].bytes);
-	if (u.deleted == SWEEP_NO_ROW || !is_new(s, &u)) {
+	u.until = v[4].integer ? find_successor(rows, u.answered, v[1].bytes, v[2].bytes)
+			       : find_deletion(rows, u.answered, v[1].bytes, v[2].bytes);
+	if (u.until == SWEEP_NO_ROW || !is_new(s, &u)) {
 		free(u.kind);
 		return 0;
 	}
@@ -86,13 +103,14 @@ static void add_place(const struct search *s, const struct unechoed *u)
 {
 	const struct sweep_rows *rows = s->f->all;
 	struct sweep_position *p;
-	size_t first = u->deleted;
+	size_t first = u->until;
 
-	for (size_t i = u->deleted; i > u->answered; i--)
-		first = sweep_rows_of_one_resource(rows, u->deleted, i) ? i : first;
-	p = sweep_positions_add(s->f, SWEEP_OWN, first, u->deleted);
+	for (size_t i = u->until; i > u->answered; i--)
+		first = sweep_rows_of_one_resource(rows, u->until, i) ? i : first;
+	p = sweep_positions_add(s->f, SWEEP_OWN, first, u->until);
 	free(p->object);
-	p->object = xstrdup(rows->items[u->deleted].object);
+	p->object = xstrdup(rows->items[u->until].object);
+	p->what = xstrdup(rows->items[u->until].type == 'D' ? "deleted" : "made again");
 	p->write = xstrdup(u->kind);
 	p->seq = rows->items[u->answered].seq;
 	p->until_seq = p->last_seq;
@@ -105,10 +123,11 @@ int sweep_unechoed_find(
 {
 	static const char sql[] =
 		"SELECT seq, of, iif(coalesce(namespace, '') = '', '', namespace || '/') || name,"
-		" verb || ' ' || of || iif(coalesce(subresource, '') = '', '', '/' || subresource)"
+		" verb || ' ' || of || iif(coalesce(subresource, '') = '', '', '/' || subresource),"
+		" verb = 'delete' OR subresource = 'eviction'"
 		" FROM (SELECT *, resource || iif(apigroup = '', '', '.' || apigroup) AS of FROM writes)"
 		" WHERE status BETWEEN 200 AND 299 AND policy = 'overlay' AND coalesce(dry_run, 0) = 0"
-		" AND (verb IN ('update', 'patch') OR (verb = 'create' AND coalesce(subresource, '') <> ''))"
+		" AND (verb IN ('update', 'patch', 'delete') OR (verb = 'create' AND coalesce(subresource, '') <> ''))"
 		" AND resource NOT IN ('leases', 'events') ORDER BY write";
 	struct search search = {.f = f, .laid_over = laid_over};
 	const struct sql_sink sink = {.row = on_write, .context = &search};

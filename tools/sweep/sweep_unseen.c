@@ -18,7 +18,8 @@
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
  * show what there was to do before): every word, as in "phase Running", and at least one field. `lost` are the fields that
  * a version no longer shows. `views` are the versions that the program was shown, for how long each was its newest, until
- * the program was killed or a request of it was refused, and for how long it lived on.
+ * the program was killed or a request of it was refused, and for how long it lived on. Who deletes the object in answer to the
+ * event has seen it, however soon a fault followed: `acted`.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
 static const char seen_sql[] =
 	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
@@ -47,6 +48,10 @@ static const char seen_sql[] =
 	"  lead(killed, 1, 0) OVER w AS killed,"
 	"  (SELECT min(f.time_ns) FROM faults AS f WHERE f.step = 'restart' AND f.time_ns >= shown.at) - at AS lived_ns"
 	"  FROM shown WINDOW w AS (ORDER BY at, seq)),"
+	" acted AS (SELECT 1 FROM writes AS w, cause AS c WHERE w.seq = c.seq AND w.status BETWEEN 200 AND 299"
+	"  AND (w.verb = 'delete' OR w.subresource = 'eviction') AND w.apigroup = c.apigroup AND w.resource = c.resource"
+	"  AND w.name = c.name AND coalesce(w.namespace, '') = coalesce(c.namespace, '')"
+	"  AND NOT EXISTS (SELECT 1 FROM faults WHERE step = 'restart')),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
 	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
 	"   OR (e.name <> c.name AND " SWEEP_NAMES("text",
@@ -55,7 +60,7 @@ static const char seen_sql[] =
 		     "  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
 		     " SELECT NOT EXISTS (SELECT 1 FROM cause) OR (((SELECT max(seq) FROM later) IN (SELECT seq FROM telling)"
 		     "   OR EXISTS (SELECT 1 FROM views JOIN telling USING (seq) WHERE NOT killed AND lasted_ns >= %lld"
-		     "    AND (lived_ns IS NULL OR lived_ns >= %lld)))"
+		     "    AND (lived_ns IS NULL OR lived_ns >= %lld)) OR EXISTS (SELECT 1 FROM acted))"
 		     "  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
 		     "   (SELECT time_ns FROM ends))))";
 
