@@ -70,5 +70,5 @@ class InRoots(unittest.TestCase):
 
     def assertReplaysTheTape(self, root, program="kubetape"):
         """The replay's child is a recording of it, over TLS and HTTP/2, with the libraries of the package on both sides."""
-        root.run(program, "replay", "/X.tape", "--", program, "record", "pods", "-o", "/tmp/Y.tape", "--duration", "2s")
+        root.run(program, "replay", "/X.tape", "--", program, "record", "pods", "-o", "/tmp/Y.tape", "--duration", "10s")
         self.assertGreater(int(root.run(program, "query", "/tmp/Y.tape", "SELECT count(*) AS n FROM events").split()[1]), 0)

@@ -67,7 +67,7 @@ class Image(InRoots):
 
     def test_it_records_into_the_volume_and_nowhere_else(self):
         code, _, err = self.container("replay", "/var/lib/kubetape/X.tape", "--", "/usr/bin/kubetape", "record", "pods",
-                                      "-o", "/var/lib/kubetape/Y.tape", "--duration", "2s")
+                                      "-o", "/var/lib/kubetape/Y.tape", "--duration", "10s")
         self.assertEqual(code, 0, err)
         code, _, err = self.container("import", "/dev/null", "-o", "/usr/Z.tape")
         self.assertNotEqual(code, 0)

@@ -25,6 +25,13 @@ def query(tape, sql):
     return json.loads(done.stdout or "[]")
 
 
+def has_events(tape, count, where="1"):
+    try:
+        return query(tape, f"SELECT count(*) AS n FROM events WHERE {where}")[0]["n"] >= count
+    except AssertionError:  # the tape is not there yet
+        return False
+
+
 def plain_rows(tape, sql):
     """Rows of a tape's plain tables, from all segments, as stock sqlite3 reads them."""
     rows = []
@@ -93,13 +100,7 @@ class Recording:
                 for r in rows]
 
     def wait_events(self, count, where="1", seconds=PATIENCE_S):
-        def enough():
-            try:
-                return self.query(f"SELECT count(*) AS n FROM events WHERE {where}")[0]["n"] >= count
-            except AssertionError:  # the tape is not there yet
-                return False
-
-        wait_for(enough, f"{count} events on the tape", seconds)
+        wait_for(lambda: has_events(self.tape, count, where), f"{count} events on the tape", seconds)
         return self.events(where)
 
     def ends(self, purpose="watch"):
