@@ -175,6 +175,21 @@ static bool is_status(const struct write *w)
 	return slice_is(w->sub, "status") || slice_is(w->sub, "approval");
 }
 
+/* Who leaves a field out gets its default again; but an object that was recorded, or made up, without defaults stays so. */
+static void fill_again(const struct write *w, cJSON *object)
+{
+	const struct tape_resource *r = &w->c->resource;
+	cJSON *filled;
+
+	if (w->c->custom || w->sub.len)
+		return;
+	filled = cJSON_Duplicate(w->old, true);
+	default_values_fill(filled, r->apigroup, r->resource);
+	if (json_tree_equal(w->old, filled))
+		default_values_fill(object, r->apigroup, r->resource);
+	cJSON_Delete(filled);
+}
+
 int write_replace(struct write *w, cJSON *object, bool rv_required)
 {
 	int rc = write_check_kind(w, object, w->verb == VERB_PATCH);
@@ -205,6 +220,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 	default_values_settle(object, w->c->resource.apigroup, w->c->resource.resource);
 	write_drop_empty(object);
 	write_keep_managers(w, object);
+	fill_again(w, object);
 	write_count_generation(w, object);
 	write_normalize(w, object);
 	w->answer = object;

@@ -143,12 +143,25 @@ START_TEST(sweep_content__of_how_many_states_were_seen_nothing_counts)
 			  word[] = "{\"metadata\":{\"annotations\":{\"x.io/revision\":\"two\"}}}";
 
 	expect(object(NULL, three), object(NULL, two), NULL, NULL);
-	expect(object(NULL, two), object(NULL, three), NULL,
-		"metadata.annotations[x.io/revision] \"2\" \"3\"");
+	expect(object(NULL, two), object(NULL, three), NULL, NULL);
 	expect(object(NULL, three), object(NULL, word), NULL,
 		"metadata.annotations[x.io/revision] \"3\" \"two\"");
 	expect(object(NULL, "{\"spec\":{\"revision\":3}}"), object(NULL, "{\"spec\":{\"revision\":2}}"), NULL,
 		"spec.revision 3 2");
+}
+END_TEST
+
+START_TEST(sweep_content__the_message_of_a_condition_does_not_count_and_its_reason_does)
+{
+	static const char one
+		[] = "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"reason\":\"A\",\"message\":\"a\"}]}}",
+	     other[] =
+		     "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"reason\":\"A\",\"message\":\"b\"}]}}",
+	     third[] =
+		     "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"reason\":\"B\",\"message\":\"a\"}]}}";
+
+	expect(object(NULL, one), object(NULL, other), NULL, NULL);
+	expect(object(NULL, one), object(NULL, third), NULL, "status.conditions[Ready].reason \"A\" \"B\"");
 }
 END_TEST
 
@@ -223,6 +236,7 @@ UNIT_MAIN("sweep_content", sweep_content__which_version_of_itself_the_program_sa
 	sweep_content__of_a_struct_that_one_added_counts_what_it_put_there,
 	sweep_content__the_number_of_a_controller_revision_does_not_count,
 	sweep_content__of_how_many_states_were_seen_nothing_counts,
+	sweep_content__the_message_of_a_condition_does_not_count_and_its_reason_does,
 	sweep_content__a_condition_that_is_not_true_may_be_absent, sweep_content__knows_items_by_their_names,
 	sweep_content__learns_fields_that_differ_by_themselves,
 	sweep_content__learns_that_names_of_items_are_chance, sweep_content__learns_a_status_as_one_field)

@@ -79,6 +79,18 @@ class Creating(Writes):
         self.assertEqual(self.create("apps/v1", "deployments", "Deployment", given)["spec"], given)
         self.assertEqual(self.create("v1", "configmaps", "ConfigMap", {})["spec"], {})
 
+    def test_an_update_that_leaves_out_what_a_workload_was_given_changes_nothing(self):
+        self.start("--write", "overlay")
+        made = self.create("apps/v1", "statefulsets", "StatefulSet", {"template": {"spec": {"containers": [{"name": "c"}]}}})
+        path = "/apis/apps/v1/namespaces/default/statefulsets/new"
+        bare = {**made, "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}}
+        self.assertEqual(self.send("PUT", path, bare), (200, made))
+        bare["spec"]["replicas"] = 3
+        status, changed = self.send("PUT", path, bare)
+        self.assertEqual(status, 200, changed)
+        self.assertEqual(changed["spec"], {**made["spec"], "replicas": 3})
+        self.assertEqual(changed["metadata"]["generation"], made["metadata"]["generation"] + 1)
+
     def test_a_pod_gets_its_scheduler_and_a_service_its_ports(self):
         self.start("--write", "overlay")
         pod = self.create("v1", "pods", "Pod", {"containers": [{"name": "c", "ports": [{"containerPort": 1}]}]})

@@ -9,7 +9,7 @@
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
  *     sweep_rows.c        the tape's events, for both; sweep_order.c: which places come first
- *     sweep_patterns.c    where else a program goes blind: at its own writes, in what it lists
+ *     sweep_patterns.c    where else a program goes blind: at its own writes; sweep_stale.c: in what it lists
  *     sweep_fault.c       the fault file of such a place
  *     sweep_run.c         one replay: its files
  *     sweep_jobs.c        replays as processes
@@ -17,7 +17,7 @@
  *     sweep_compare.c     how two of them differ
  *     sweep_content.c     ... in what is left of an object, field by field
  *     sweep_made_up.c     names that differ in every run
- *     sweep_unseen.c      what a program could not see; sweep_numbered.c: nor number
+ *     sweep_unseen.c      what a program could not see; sweep_numbered.c: nor number; sweep_kin.c: what follows
  *     sweep_absent.c      what it deleted because an older view lacked it, and made again
  *     sweep_exchange.c    what it gave out in another order
  *     sweep_causes.c      findings of one cause
@@ -93,6 +93,7 @@ struct sweep_position {
 	enum sweep_kind kind;
 	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
 	char *write;        /* its kind, of SWEEP_WRITE and SWEEP_OWN: "create pods", the first after seq */
+	uint64_t nth;       /* ... not that, but the second or a later one; 0: the first */
 	uint64_t as_of_seq; /* of SWEEP_STALE: the state shown ... */
 	bool before_answer; /* ... before anything that programs wrote after that event */
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
@@ -106,14 +107,16 @@ struct sweep_position {
 	uint64_t until_seq; /* the last event of a stretch, an overwrite, an own write; after a late answer */
 	char *resource;     /* as fault files name it */
 	char *object;       /* "shop/web-0"; NULL for a stretch */
-	char *what;         /* "status.phase Running, then deleted"; NULL: the kind says it all */
-	size_t alike;       /* places of this sort that the tape has */
-	size_t turn;        /* of them, which this is, from 0 */
+	char *what;   /* "status.phase Running, then deleted", "answered late"; NULL: the kind says it all */
+	size_t alike; /* places of this sort that the tape has */
+	size_t turn;  /* of them, which this is, from 0 */
+	bool is_healed;      /* of SWEEP_CHANGES: the object changes once more after it */
 	bool reached, leads; /* the program was sent that event without gaps; the first of its pattern */
 };
 
 /* A place in what the program does, and not an event that it misses. */
 bool sweep_is_of_run(const struct sweep_position *p);
+bool sweep_is_late_answer(const struct sweep_position *p);
 /* A watch that ends, and is resumed, or is open late after a list: nothing is missed. */
 bool sweep_is_resumption(const struct sweep_position *p);
 

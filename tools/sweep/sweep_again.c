@@ -15,7 +15,7 @@ static bool is_number(const cJSON *gap, const char *name, uint64_t expected)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(gap, name);
 
-	return cJSON_IsNumber(value) && (uint64_t)value->valuedouble == expected;
+	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble == expected : !expected;
 }
 
 static bool is_same(const cJSON *gap, const struct sweep_try *t)
@@ -27,8 +27,8 @@ static bool is_same(const cJSON *gap, const struct sweep_try *t)
 	return is_text(gap, "pattern", sweep_pattern_names[p->pattern]) && is_text(gap, "gap", t->words) &&
 	       is_text(gap, "resource", p->resource) && is_text(gap, "others", p->others) &&
 	       is_number(gap, "others_as_of_seq", p->others_as_of_seq) && is_text(gap, "write", p->write) &&
-	       is_number(gap, "as_of_seq", p->as_of_seq) && is_number(place, "seq", p->seq) &&
-	       is_number(place, "last_seq", p->last_seq);
+	       is_number(gap, "nth", p->nth) && is_number(gap, "as_of_seq", p->as_of_seq) &&
+	       is_number(place, "seq", p->seq) && is_number(place, "last_seq", p->last_seq);
 }
 
 static bool has_failed(const cJSON *gaps, const struct sweep_try *t)

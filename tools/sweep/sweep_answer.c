@@ -214,7 +214,10 @@ static const char facts_sql[] =
 	" EXISTS (SELECT 1 FROM run WHERE name = 'rebased'),"
 	" (SELECT max(seq) FROM requests), (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq'),"
 	" (SELECT count(*) FROM (SELECT DISTINCT apigroup, resource, namespace, name FROM writes WHERE " IS_CHANGE
-	"))";
+	")),"
+	" (SELECT count(*) FROM writes WHERE " IS_CHANGE "),"
+	" (SELECT count(*) FROM writes WHERE " IS_CHANGE
+	" AND seq < (SELECT max(seq) FROM deliveries WHERE seq < 1 << 62))";
 
 struct reading {
 	struct sweep_answer *to;
@@ -251,6 +254,8 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->at_seq = (uint64_t)v[15].integer;
 	r->to->last_seq = (uint64_t)v[16].integer;
 	r->to->changed = v[17].integer;
+	r->to->changes = v[18].integer;
+	r->to->early = v[19].integer;
 	if (v[12].type == SQL_INTEGER && r->normal.end_ns > v[12].integer)
 		r->to->trouble_ns = r->normal.end_ns - v[12].integer;
 	return 0;

@@ -33,7 +33,8 @@ struct sweep_answer {
 	uint64_t last_seq;  /* ... and the tape's last event */
 	uint64_t absorbed;  /* writes that were not kept */
 	bool reads_back; /* it asks for objects of a resource of which it has created or changed some, or written a status twice */
-	int64_t changed;              /* different objects that it changed */
+	int64_t changed;              /* different objects that it changed, */
+	int64_t changes, early;       /* how often, and how often before the last event that it was sent */
 	uint64_t hits;                /* what the first fault has struck */
 	int64_t trouble_ns;           /* from its first strike to the end of the run; 0: it struck nobody */
 	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
@@ -119,8 +120,19 @@ size_t sweep_compare_probes(
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
 
-/* SQL: whether a text names an object of that alias by its name; shorter names may stand in any text. */
-#define SWEEP_NAMES(text, of) "(length(" of ".name) >= 3 AND instr(" text ", " of ".name))"
+/* The same for a run in lock-step: a program then changes also what at full speed is gone, or past changing, before it looks; and
+ * step by step what at full speed it does at once, when no fault means anything any more. One that at full speed changes nothing
+ * may be one that only the tape's deletions wait for: it is looked at as it is. */
+size_t sweep_compare_changes(
+	const struct sweep_answer *one, const struct sweep_answer *paced, struct buf *to);
+
+/* SQL: whether a text names an object of that alias by its name, which is no part of a longer word, nor a member that many objects
+ * have. Shorter names may stand in any text. */
+#define SWEEP_NAMES(text, of)                                                                                \
+	"(length(" of ".name) >= 3 AND instr(" text ", " of ".name) AND ' ' || " text                        \
+	" || ' ' GLOB '*[^A-Za-z0-9]' || " of ".name || iif(" of                                             \
+	".name IN ('app', 'data', 'image', 'items', 'key', 'kind', 'labels',"                                \
+	" 'metadata', 'name', 'namespace', 'port', 'ports', 'spec', 'status', 'type', 'uid', 'value'), '\"[^:]*', '[^A-Za-z0-9]*'))"
 
 #define SWEEP_ENDS_BY_ITSELF "ends by itself"
 #define SWEEP_OTHER_CONTENT  " is left with other content"

@@ -21,7 +21,7 @@
 struct reading {
 	struct sweep_rows *rows;
 	size_t at; /* the row whose changes come */
-	struct buf text;
+	struct text_list said;
 };
 
 /* What changes without anybody acting on it: counters of the server, heartbeats, who leads. */
@@ -53,30 +53,53 @@ static bool is_word(const struct sql_value *v)
 	return true;
 }
 
-/* The path without numbers of items, and the word. */
-static void say_change(struct buf *to, struct slice path, const struct sql_value *value)
+/* The path without numbers of items, and the word; the caller frees. */
+static char *tell_change(struct slice path, const struct sql_value *value)
 {
-	const char *at = path.ptr, *end = path.ptr + path.len;
+	struct buf told;
+	char *result;
 
-	(void)!buf_append(to, ", ", to->len ? 2 : 0, NULL);
-	if (slice_begins(path, "$."))
-		at += 2;
-	for (; at < end; at++) {
-		if (!(isdigit((unsigned char)*at) && at[-1] == '['))
-			(void)!buf_append(to, at, 1, NULL);
+	buf_init(&told, CHANGE_BYTES / 2);
+	for (size_t i = slice_begins(path, "$.") ? 2 : 0; i < path.len; i++) {
+		if (!i || path.ptr[i - 1] != '[' || !isdigit((unsigned char)path.ptr[i]))
+			(void)!buf_append(&told, &path.ptr[i], 1, NULL);
 		else
-			while (at + 1 < end && isdigit((unsigned char)at[1]))
-				at++;
+			while (i + 1 < path.len && isdigit((unsigned char)path.ptr[i + 1]))
+				i++;
 	}
 	if (is_word(value))
-		(void)!buf_printf(to, NULL, " %.*s", (int)value->bytes.len, value->bytes.ptr);
+		(void)!buf_printf(&told, NULL, " %.*s", (int)value->bytes.len, value->bytes.ptr);
+	result = slice_dup(buf_slice(&told));
+	buf_release(&told);
+	return result;
+}
+
+/* A part, without a word, of what is said to change as well. */
+static bool is_part(const struct text_list *said, const char *text)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < said->count && !is; i++) {
+		size_t len = strlen(said->items[i]);
+
+		is = strncmp(text, said->items[i], len) == 0 && (text[len] == '.' || text[len] == '[');
+	}
+	return is && !strchr(text, ' ');
 }
 
 static void end_row(struct reading *r)
 {
-	if (r->at < r->rows->count && r->text.len)
-		r->rows->items[r->at].change = slice_dup(buf_slice(&r->text));
-	buf_clear(&r->text);
+	struct buf text;
+
+	buf_init(&text, CHANGE_BYTES);
+	for (size_t i = 0; i < r->said.count; i++) {
+		if (!is_part(&r->said, r->said.items[i]))
+			(void)!buf_printf(&text, NULL, "%s%s", text.len ? ", " : "", r->said.items[i]);
+	}
+	if (r->at < r->rows->count && text.len)
+		r->rows->items[r->at].change = slice_dup(buf_slice(&text));
+	buf_release(&text);
+	text_list_release(&r->said);
 }
 
 static int on_change(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -90,8 +113,12 @@ static int on_change(void *context, const struct sql_value *v, size_t count, str
 		end_row(r);
 	while (r->at < r->rows->count && r->rows->items[r->at].seq < seq)
 		r->at++;
-	if (r->at < r->rows->count && r->rows->items[r->at].seq == seq && !is_noise(v[1].bytes))
-		say_change(&r->text, v[1].bytes, &v[2]);
+	if (r->at < r->rows->count && r->rows->items[r->at].seq == seq && !is_noise(v[1].bytes)) {
+		char *told = tell_change(v[1].bytes, &v[2]);
+
+		(void)text_list_keep(&r->said, told);
+		free(told);
+	}
 	return 0;
 }
 
@@ -103,12 +130,9 @@ int sweep_changes_read(struct sql_session *s, struct sweep_rows *rows, struct er
 		" AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq') ORDER BY seq";
 	struct reading r = {.rows = rows};
 	const struct sql_sink sink = {.row = on_change, .context = &r};
-	int rc;
+	int rc = sql_session_run(s, slice_of(sql), &sink, err);
 
-	buf_init(&r.text, CHANGE_BYTES);
-	rc = sql_session_run(s, slice_of(sql), &sink, err);
 	end_row(&r);
-	buf_release(&r.text);
 	for (size_t i = 0; i < rows->count; i++) {
 		if (rows->items[i].type != 'M')
 			rows->items[i].change = xstrdup(rows->items[i].type == 'A' ? "created" : "deleted");
@@ -121,7 +145,8 @@ int sweep_changes_read(struct sql_session *s, struct sweep_rows *rows, struct er
 /* Changes of one object, not yet chosen. */
 struct window {
 	size_t first, last;
-	char *sort; /* the resource, and what changes */
+	bool is_healed; /* the object changes once more after it */
+	char *sort;     /* the resource, and what changes */
 };
 
 struct windows {
@@ -129,13 +154,13 @@ struct windows {
 	size_t count, cap;
 };
 
-static void add_window(struct windows *to, size_t first, size_t last, const char *sort)
+static void add_window(struct windows *to, size_t first, size_t last, bool is_healed, const char *sort)
 {
 	if (to->count == to->cap) {
 		to->cap = to->cap ? 2 * to->cap : 256;
 		to->items = xrealloc(to->items, to->cap * sizeof(*to->items));
 	}
-	to->items[to->count++] = (struct window){first, last, xstrdup(sort)};
+	to->items[to->count++] = (struct window){first, last, is_healed, xstrdup(sort)};
 }
 
 /* The next event of that object that changes something; SWEEP_NO_ROW after its end. */
@@ -175,7 +200,7 @@ static void gather(const struct sweep_rows *rows, size_t first, struct windows *
 		longer = xasprintf("%s, then %s", sort, rows->items[at].change);
 		free(sort);
 		sort = longer;
-		add_window(to, first, at, sort);
+		add_window(to, first, at, next_change(rows, at) != SWEEP_NO_ROW, sort);
 	}
 	free(sort);
 }
@@ -187,12 +212,14 @@ static int by_sort(const void *left, const void *right)
 
 	if (order)
 		return order;
+	if (a->is_healed != b->is_healed)
+		return a->is_healed ? 1 : -1;
 	if (a->last - a->first != b->last - b->first)
 		return a->last - a->first < b->last - b->first ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-/* One of each sort is a place: the smallest, and the first of these; while it is down the last, after which none of the sort
+/* One of each sort is a place: one that nothing makes up for later, the smallest, and the first of these; while it is down the last, after which none of the sort
  * makes up for it. Releases them. */
 static void choose(const struct sweep_finding *f, enum sweep_kind kind, struct windows *all)
 {
@@ -210,6 +237,7 @@ static void choose(const struct sweep_finding *f, enum sweep_kind kind, struct w
 			w = &all->items[end - 1];
 		p = sweep_positions_add(f, kind, w->first, w->last);
 		p->what = xstrdup(strchr(w->sort, '\n') + 1);
+		p->is_healed = w->is_healed;
 		p->alike = end - i;
 	}
 	for (size_t i = 0; i < all->count; i++)
@@ -235,7 +263,7 @@ void sweep_changes_find_while_down(const struct sweep_finding *f)
 		char *sort = xasprintf("%s\n%s", r->resource, r->change ? r->change : "");
 
 		if (r->type == 'M' && r->reached && r->change)
-			add_window(&all, i, i, sort);
+			add_window(&all, i, i, false, sort);
 		free(sort);
 	}
 	choose(f, SWEEP_DOWNTIME, &all);

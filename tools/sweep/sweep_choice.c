@@ -126,8 +126,7 @@ static const char *word_at(const char *const *words, size_t index)
 static const char *words_of_write(const char *write, bool all, size_t index)
 {
 	static const char *const conflicts[] = {"write_error=409", "write_error=504,after",
-		"write_reset,after", "write_reset", "write_error=500", "write_error=429", SWEEP_LATE_WORDS,
-		NULL};
+		"write_reset,after", "write_reset", "write_error=500", "write_error=429", NULL};
 	static const char *const done[] = {"write_error=504,after", "write_reset,after", NULL};
 	bool conflict = strncmp(write, "update", 6) == 0 || strncmp(write, "patch", 5) == 0;
 
@@ -169,6 +168,8 @@ static const char *words_of(const struct sweep *s, const struct sweep_position *
 		return index ? NULL : "as given";
 	if (p->kind == SWEEP_DOWNTIME)
 		return index ? NULL : DOWN_WORDS;
+	if (sweep_is_late_answer(p))
+		return index ? NULL : SWEEP_LATE_WORDS;
 	if (sweep_is_late_by_events(p))
 		return index || !can_be_paced(s) ? NULL : EVENTS_WORDS;
 	if (sweep_is_resumption(p))

@@ -322,6 +322,22 @@ size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_ans
 						&with->made_again, than, earlier, to);
 }
 
+size_t sweep_compare_changes(const struct sweep_answer *one, const struct sweep_answer *paced, struct buf *to)
+{
+	bool more = paced->changed > one->changed, at_end = !one->early && paced->changes >= 2 * one->changes;
+
+	if (!one->changed || !(more || at_end))
+		return 0;
+	if (to && more)
+		(void)!buf_printf(to, NULL, "%lld objects are changed (the first: %lld)\n",
+			(long long)paced->changed, (long long)one->changed);
+	else if (to)
+		(void)!buf_printf(to, NULL,
+			"objects are changed %lld times (the first: %lld, all when no event comes any more)\n",
+			(long long)paced->changes, (long long)one->changes);
+	return 1;
+}
+
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {

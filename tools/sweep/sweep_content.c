@@ -160,12 +160,21 @@ static bool are_nothing(const struct json_change *d)
 	return is_nothing(d->old_value) && is_nothing(d->new_value);
 }
 
-/* A revision counts the states that the program has seen. */
-static bool is_lower_revision(const struct json_change *d)
+/* A revision counts the states that the program has seen: fewer, or one of them twice. */
+static bool is_revision(const struct json_change *d)
 {
-	return slice_begins(d->field, "metadata.annotations[") && slice_ends(d->field, "/revision]") &&
-	       is_digits(d->old_value) && is_digits(d->new_value) &&
-	       strtoull(d->new_value.ptr + 1, NULL, 10) < strtoull(d->old_value.ptr + 1, NULL, 10);
+	bool is_number =
+		slice_ends(d->field, "/revision]") && is_digits(d->old_value) && is_digits(d->new_value);
+
+	return slice_begins(d->field, "metadata.annotations[") &&
+	       (is_number || slice_ends(d->field, "/revision-history]"));
+}
+
+/* For people, and of the last thing that happened; its status and its reason are for programs. */
+static bool is_message_of_condition(const struct json_change *d)
+{
+	return slice_begins(d->field, STATUS ".conditions[") && slice_ends(d->field, "].message") &&
+	       d->old_value.len && d->new_value.len;
 }
 
 /* Some programs write that a condition is False only if they have seen it true before. Readers take a condition that is absent
@@ -187,7 +196,8 @@ static bool is_number_of_state(const char *resource, const struct json_change *d
 
 static bool tells_of_past(const char *resource, const struct json_change *d)
 {
-	return is_lower_revision(d) || is_number_of_state(resource, d) || is_condition_that_was(d);
+	return is_revision(d) || is_number_of_state(resource, d) || is_condition_that_was(d) ||
+	       is_message_of_condition(d);
 }
 
 bool sweep_content_each(const struct sweep_measure *m, const struct sweep_effect *const sides[2],

@@ -179,7 +179,8 @@ static int add_rule_then(const struct sweep_position *p, const char *words, cons
 {
 	struct fault_rule *rule;
 	char *moment = moment_of(p);
-	char *spec = xasprintf("#1,%s,%s,%s", length, words, moment);
+	char *spec =
+		xasprintf("#%llu,%s,%s,%s", p->nth ? (unsigned long long)p->nth : 1, length, words, moment);
 	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
 
 	free(moment);
@@ -256,7 +257,7 @@ static int fill_then(
 		rc = add_breath(file, p->seq, err);
 	if (rc == 0 && p->seq && !p->write)
 		rc = add_breath_after(file, p->seq - 1, err);
-	if (rc == 0 && p->until_seq && strcmp(words, SWEEP_LATE_WORDS) == 0)
+	if (rc == 0 && sweep_is_late_answer(p))
 		rc = add_delay(file, p->until_seq, LATE, "time for the answer, and to act on it", err);
 	return rc;
 }
@@ -351,7 +352,8 @@ static int fill_control(const struct sweep_position *p, struct fault_file *file,
 
 	if (p->write)
 		return fill_then(
-			&(struct sweep_position){.seq = p->seq, .write = p->write, .resource = p->resource},
+			&(struct sweep_position){
+				.seq = p->seq, .nth = p->nth, .write = p->write, .resource = p->resource},
 			"end,after,optional", file, err);
 	spec = xasprintf("#1,0s,end,optional%s,%s,event=seq=%llu", is_about_order(p) ? ",hold=10s" : "",
 		p->resource, (unsigned long long)p->seq);

@@ -16,19 +16,6 @@ void sweep_stop(struct sweep *s)
 		s->runs.job[i].pid = 0;
 }
 
-/* In lock-step a program changes also what at full speed is gone, or past changing, before it looks. One that then changes
- * nothing at all may be one that only the tape's deletions wait for: it is looked at as it is. */
-static size_t compare_changed(
-	const struct sweep_answer *one, const struct sweep_answer *paced, struct buf *differences)
-{
-	if (!one->changed || paced->changed <= one->changed)
-		return 0;
-	if (differences)
-		(void)!buf_printf(differences, NULL, "%lld objects are changed (the first: %lld)\n",
-			(long long)paced->changed, (long long)one->changed);
-	return 1;
-}
-
 /* In lock-step a program makes and deletes also what is there for a moment only. */
 static size_t compare_run(const struct sweep *s, const struct sweep_ground *ground,
 	const struct sweep_slot *as, const struct sweep_answer *answer, struct buf *differences)
@@ -41,7 +28,7 @@ static size_t compare_run(const struct sweep *s, const struct sweep_ground *grou
 		return count;
 	return count +
 	       sweep_counts_compare_pace(&ground->answer.counts, &answer->counts, "the first", differences) +
-	       compare_changed(&ground->answer, answer, differences);
+	       sweep_compare_changes(&ground->answer, answer, differences);
 }
 
 static int start_all(struct sweep *s, const struct sweep_slot *slots, size_t count, struct err *err)

@@ -48,7 +48,7 @@ static const char listed_sql[] =
 	"  WHERE f.step = 'watch'),"
 	" back AS (SELECT min(r.time_ns) AS at FROM requests AS r, over, struck AS s WHERE " RUN_IS_WATCH
 	"  AND r.time_ns > over.at AND r.apigroup = s.apigroup AND r.resource = s.resource AND r.namespace IS s.namespace"
-	"  AND NOT EXISTS (SELECT 1 FROM faults AS f WHERE f.request = r.request AND f.step = 'request' AND f.what <> 'wait')"
+	"  AND r.request NOT IN (SELECT request FROM faults WHERE step = 'request' AND what <> 'wait' AND request IS NOT NULL)"
 	"  GROUP BY r.apigroup, r.resource, r.namespace)"
 	" SELECT path FROM requests WHERE verb = 'list' AND status = 200 AND path NOT LIKE '%continue=%'"
 	" AND time_ns > (SELECT max(at) FROM (SELECT at FROM over UNION ALL SELECT at FROM back))";

@@ -49,10 +49,11 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	json_text(to, "kind", sweep_kind_names[p->kind]);
 	fprintf(to,
 		", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, \"as_of_seq\": %llu, "
-		"\"before_answer\": %s, \"late_writes\": %llu, \"until_seq\": %llu, ",
+		"\"before_answer\": %s, \"late_writes\": %llu, \"until_seq\": %llu, \"nth\": %llu, ",
 		(unsigned long long)p->seq, (unsigned long long)p->last_seq, (unsigned long long)p->hidden,
 		(unsigned long long)p->as_of_seq, p->before_answer ? "true" : "false",
-		(unsigned long long)p->late_writes, (unsigned long long)p->until_seq);
+		(unsigned long long)p->late_writes, (unsigned long long)p->until_seq,
+		(unsigned long long)p->nth);
 	if (t->narrowed_from)
 		fprintf(to, "\"narrowed_from\": {\"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu}, ",
 			(unsigned long long)t->narrowed_from->seq,

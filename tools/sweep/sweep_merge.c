@@ -56,9 +56,10 @@ static char *identity_of(const struct sweep_try *t)
 			      ? xasprintf(" %llu %s %llu", (unsigned long long)p->as_of_seq,
 					p->others ? p->others : "", (unsigned long long)p->others_as_of_seq)
 			      : xstrdup("");
-	char *identity = xasprintf("%d %d %llu %llu %s %s %s %s%s", p->pattern, p->kind,
+	char *identity = xasprintf("%d %d %llu %llu %s %s %s %llu %s%s", p->pattern, p->kind,
 		(unsigned long long)p->seq, (unsigned long long)p->last_seq, p->resource,
-		p->object ? p->object : "", p->write ? p->write : "", t->words, shown);
+		p->object ? p->object : "", p->write ? p->write : "", (unsigned long long)p->nth, t->words,
+		shown);
 
 	free(shown);
 	return identity;
@@ -183,6 +184,7 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 		.before_answer = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(gap, "before_answer")),
 		.late_writes = number_of(gap, "late_writes"),
 		.until_seq = number_of(gap, "until_seq"),
+		.nth = number_of(gap, "nth"),
 		.resource = xstrdup(resource ? resource : ""),
 		.others = copy_of(text_of(gap, "others")),
 		.others_as_of_seq = number_of(gap, "others_as_of_seq"),

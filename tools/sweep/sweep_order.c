@@ -7,7 +7,8 @@
 #define CHANGES_A_TURN     5 /* see spread_changes */
 
 /* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
- * deleted, or after which watches stay away until others have done something, are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
+ * deleted, or after which watches stay away until others have done something, or that are not the first after an event, are of
+ * another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;
@@ -23,6 +24,10 @@ static int sort_order(const struct sweep_position *a, const struct sweep_positio
 	if (order == 0 && a->kind == SWEEP_OWN)
 		order = !a->until_seq - !b->until_seq;
 	if (order == 0)
+		order = !b->nth - !a->nth;
+	if (order == 0)
+		order = sweep_is_late_answer(a) - sweep_is_late_answer(b);
+	if (order == 0)
 		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
 	return order;
 }
@@ -37,6 +42,8 @@ static int by_sort(const void *left, const void *right)
 	if (order == 0)
 		order = (a->late_writes > b->late_writes) - (a->late_writes < b->late_writes);
 	if (order == 0)
+		order = (a->nth > b->nth) - (a->nth < b->nth);
+	if (order == 0)
 		order = (a->seq > b->seq) - (a->seq < b->seq);
 	return order ? order : strcmp(a->resource, b->resource);
 }
@@ -47,8 +54,15 @@ static size_t late_turns(const struct sweep_position *p)
 	return p->late_writes / LATE_WRITES_A_TURN;
 }
 
-/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, and
- * what is rare on the tape before what is not. */
+/* There are many of these, each hiding something at random. */
+static bool is_one_of_many(const struct sweep_position *p)
+{
+	return p->kind == SWEEP_CHANGES || p->kind == SWEEP_STRETCH || p->nth;
+}
+
+/* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, what is
+ * chosen for a reason before what is not, and what is rare on the tape before what is not; how often the program writes says
+ * nothing of that. */
 static int by_telling(const void *left, const void *right)
 {
 	const struct sweep_position *a = left, *b = right;
@@ -59,6 +73,8 @@ static int by_telling(const void *left, const void *right)
 		return a->turn < b->turn ? -1 : 1;
 	if (!a->others != !b->others)
 		return a->others ? 1 : -1;
+	if (is_one_of_many(a) != is_one_of_many(b))
+		return is_one_of_many(a) ? 1 : -1;
 	if (a->alike != b->alike)
 		return a->alike < b->alike ? -1 : 1;
 	if (a->seq != b->seq)
@@ -71,13 +87,23 @@ static bool is_end(const struct sweep_position *p)
 	return p->kind == SWEEP_DELETION || p->kind == SWEEP_TERMINATION;
 }
 
+/* Who takes the answer for the newest state then takes back what has come meanwhile. */
+static bool changes_something(const struct sweep_position *p)
+{
+	return strncmp(p->write, "update ", 7) == 0 || strncmp(p->write, "patch ", 6) == 0;
+}
+
 /* Of those from `first` to `end`. The last write and the last end of an object come second: nothing that happens later heals
- * what follows from them. */
+ * what follows from them. Then come deaths between several writes at once, and after these errors there. */
 static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
 {
 	const struct sweep_position *of = &p->items[at];
 	bool replaces = of->kind == SWEEP_RECREATION || of->kind == SWEEP_REPLACEMENT;
 
+	if (of->nth)
+		return of->pattern == SWEEP_WRITES ? 2 : 1;
+	if (sweep_is_late_answer(of) && !changes_something(of))
+		return at - first + 1;
 	if (!(of->write || replaces || is_end(of)) || at == first)
 		return at - first;
 	return at == end - 1 ? 1 : at - first + 1;
@@ -114,6 +140,14 @@ static bool choose_leaders(struct sweep_positions *p)
 	return led;
 }
 
+/* What later changes do not heal comes first, and what is rare. */
+static bool is_change_before(const struct sweep_position *a, const struct sweep_position *b)
+{
+	if (a->is_healed != b->is_healed)
+		return b->is_healed;
+	return a->alike != b->alike ? a->alike < b->alike : a->seq < b->seq;
+}
+
 /* Each change of another sort is rare: but few of them come before the second of anything else. */
 static void spread_changes(struct sweep_positions *p)
 {
@@ -124,9 +158,8 @@ static void spread_changes(struct sweep_positions *p)
 		for (size_t k = 0; at->kind == SWEEP_CHANGES && k < p->count; k++) {
 			const struct sweep_position *other = &p->items[k];
 
-			before +=
-				other->kind == SWEEP_CHANGES && other->pattern == at->pattern &&
-				(other->alike != at->alike ? other->alike < at->alike : other->seq < at->seq);
+			before += other->kind == SWEEP_CHANGES && other->pattern == at->pattern &&
+				  is_change_before(other, at);
 		}
 		at->turn = at->kind == SWEEP_CHANGES ? before / CHANGES_A_TURN : at->turn;
 	}
@@ -144,7 +177,8 @@ void sweep_positions_order(struct sweep_positions *p)
 			end++;
 		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
 			p->items[k].turn = turn_of(p, i, k, end) + late_turns(&p->items[k]);
-			p->items[k].alike = p->items[k].kind == SWEEP_ALWAYS ? 1 : end - i;
+			p->items[k].alike =
+				p->items[k].kind == SWEEP_ALWAYS || p->items[k].write ? 1 : end - i;
 		}
 	}
 	spread_changes(p);

@@ -12,7 +12,8 @@
 
 #include <stdlib.h>
 
-#define BACK_MAX 500 /* events; what lies further apart is no gap */
+#define BACK_MAX  500 /* events; what lies further apart is no gap */
+#define OF_A_SORT 2   /* one program may answer both events at once, and lose nothing */
 
 struct search {
 	const struct sweep_finding *f;
@@ -39,7 +40,7 @@ static void add_place(const struct search *s, size_t changed, size_t answered)
 	char *what = xasprintf("%s, then written in answer to %s", change->change, cause->resource);
 	struct sweep_position *p;
 
-	if (sweep_positions_has(s->f->to, SWEEP_OVERWRITE, change->resource, what)) {
+	if (sweep_positions_alike(s->f->to, SWEEP_OVERWRITE, change->resource, what) == OF_A_SORT) {
 		free(what);
 		return;
 	}
@@ -65,7 +66,7 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 	return 0;
 }
 
-/* Of each sort the place where the object is written for the last time, or else the last one: whatever comes later, such as
+/* Of each sort the places where the object is written for the last time, or else the last ones: whatever comes later, such as
  * the answer to another write, heals what was lost. */
 int sweep_overwrites_find(
 	struct sql_session *session, const struct sweep_finding *f, bool laid_over, struct err *err)

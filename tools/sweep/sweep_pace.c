@@ -83,6 +83,12 @@ static void keep_apart(struct sweep *s, bool laid_over, const struct buf *differ
 	s->jobs = 1;
 }
 
+/* To see how fast runs may go takes two more, which must leave time for a fault. */
+static bool has_time_to_see(const struct sweep *s)
+{
+	return sweep_budget_allows(s, 3 * s->runs.job[0].lasted_ns);
+}
+
 int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
 {
 	const struct text_list *unsteady = &sweep_ground_of(s, laid_over)->measure.unsteady;
@@ -90,6 +96,10 @@ int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, st
 	int rc;
 
 	s->runs.quick_ns = sweep_choose_quick(s);
+	if (!has_time_to_see(s)) {
+		s->jobs = 1;
+		return 0;
+	}
 	rc = find_quick(s, 3, laid_over, differences, err);
 	if (rc <= 0 || s->stopped || s->jobs == 1)
 		return rc < 0 ? rc : 0;

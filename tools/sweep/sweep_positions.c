@@ -250,16 +250,18 @@ static int64_t time_between(const struct sweep_rows *rows, size_t first, size_t 
 				 : rows->items[end - 1].time_ns - first_ns + NS_PER_S;
 }
 
-bool sweep_positions_has(
+size_t sweep_positions_alike(
 	const struct sweep_positions *p, enum sweep_kind kind, const char *resource, const char *what)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < p->count; i++) {
 		const struct sweep_position *has = &p->items[i];
 
-		if (has->kind == kind && strcmp(has->resource, resource) == 0 && strcmp(has->what, what) == 0)
-			return true;
+		n += has->kind == kind && strcmp(has->resource, resource) == 0 &&
+		     strcmp(has->what, what) == 0;
 	}
-	return false;
+	return n;
 }
 
 struct sweep_position *sweep_positions_add_stretch(
@@ -461,6 +463,11 @@ bool sweep_is_of_run(const struct sweep_position *p)
 	return p->kind == SWEEP_WRITE || p->kind == SWEEP_OWN || p->kind == SWEEP_ENDING;
 }
 
+bool sweep_is_late_answer(const struct sweep_position *p)
+{
+	return p->pattern == SWEEP_WRITES && p->what;
+}
+
 bool sweep_is_resumption(const struct sweep_position *p)
 {
 	return p->pattern != SWEEP_UNOBSERVED && p->kind == SWEEP_STRETCH;
@@ -475,8 +482,12 @@ char *sweep_position_name(const struct sweep_position *p)
 	if (p->kind == SWEEP_OWN && p->until_seq)
 		return xasprintf("%s after event %llu, its watches away until %s is %s", p->write,
 			(unsigned long long)p->seq, p->object, p->what);
+	if (p->nth)
+		return xasprintf("%s, number %llu after event %llu", p->write, (unsigned long long)p->nth,
+			(unsigned long long)p->seq);
 	if (p->write)
-		return xasprintf("%s after event %llu%s", p->write, (unsigned long long)p->seq,
+		return xasprintf("%s after event %llu%s%s%s", p->write, (unsigned long long)p->seq,
+			sweep_is_late_answer(p) ? ", " : "", sweep_is_late_answer(p) ? p->what : "",
 			p->kind == SWEEP_OWN ? ", its watches away" : "");
 	if (p->kind == SWEEP_ALWAYS)
 		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);

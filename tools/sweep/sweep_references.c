@@ -70,7 +70,7 @@ static bool can_be_late(const struct sweep_rows *rows, size_t named, size_t by)
 /* One place for each sort; takes the words over. */
 static void add_place(const struct sweep_finding *f, size_t first, size_t last, char *what)
 {
-	if (sweep_positions_has(f->to, SWEEP_REFERENCE, f->all->items[first].resource, what))
+	if (sweep_positions_alike(f->to, SWEEP_REFERENCE, f->all->items[first].resource, what))
 		free(what);
 	else
 		sweep_positions_add_stretch(f, SWEEP_REFERENCE, first, sweep_rows_after(f->all, last))->what =

@@ -499,7 +499,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 			unsure);
 	if (cut)
 		fprintf(to,
-			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong\n",
+			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong, but perhaps the end of a watch ('coalesced' tries that) or chance\n",
 			cut);
 	if (unseen)
 		print_such(r, SWEEP_UNSEEN, unseen,

@@ -69,8 +69,8 @@ struct sweep_position *sweep_positions_add(
 struct sweep_position *sweep_positions_add_stretch(
 	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end);
 
-/* Whether there is a place of that kind and sort already. */
-bool sweep_positions_has(
+/* How many places of that kind and sort there are. */
+size_t sweep_positions_alike(
 	const struct sweep_positions *p, enum sweep_kind kind, const char *resource, const char *what);
 
 /* ---- sweep_changes.c ---- */

@@ -34,10 +34,38 @@ static bool may_begin(const struct sweep *s, const struct sweep_try *try, bool i
 	return is_in_time && !try->has_begun && sweep_shard_has(&s->shard, try);
 }
 
+/* An ordinary end of a watch of that resource made it go wrong, where that was to be harmless. */
+static bool is_cut_wrong(const struct sweep *s, const char *resource)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		if (s->tries[i].verdict == SWEEP_CUT && strcmp(s->tries[i].position->resource, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The place that shows it by itself: as what has gone wrong, it is looked at even if the budget is spent. */
+static struct sweep_try *find_ordinary_end(struct sweep *s)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		struct sweep_try *try = &s->tries[i];
+
+		if (try->position->pattern == SWEEP_COALESCED && sweep_is_resumption(try->position) &&
+			try->verdict == SWEEP_UNTRIED && may_begin(s, try, true) &&
+			is_cut_wrong(s, try->position->resource))
+			return try;
+	}
+	return NULL;
+}
+
 /* The first. */
 static struct sweep_try *next_try(struct sweep *s)
 {
 	bool is_in_time = sweep_has_time(s);
+	struct sweep_try *end = s->wanted_settle_ns ? NULL : find_ordinary_end(s);
+
+	if (end)
+		return end;
 
 	for (size_t i = 0; i < s->try_count && !s->wanted_settle_ns; i++) {
 		struct sweep_try *try = &s->tries[i];

@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_unseen.h"
 
 #include "tools/sweep/sweep_content.h"
+#include "tools/sweep/sweep_kin.h"
 #include "tools/sweep/sweep_numbered.h"
 
 #include "schema/base/clock.h"
@@ -41,17 +42,18 @@ static const char seen_sql[] =
 	"  UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
 	"   WHERE r.status = 200 AND r.apigroup = c.apigroup AND r.resource = c.resource AND r.seq >= c.seq"
 	"   AND (r.verb = 'list' OR (r.verb = 'get' AND r.name = c.name AND coalesce(r.namespace, '') = coalesce(c.namespace, '')))"
-	"   AND NOT EXISTS (SELECT 1 FROM faults AS f WHERE f.request = r.request AND f.what IN ('stale_view', 'stale_list'))"
+	"   AND r.request NOT IN (SELECT request FROM faults WHERE what IN ('stale_view', 'stale_list') AND request IS NOT NULL)"
 	"  UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
 	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list', 'wait'))),"
+	" restarts AS MATERIALIZED (SELECT time_ns FROM faults WHERE step = 'restart'),"
 	" views AS (SELECT seq, lead(at, 1, (SELECT time_ns FROM ends)) OVER w - at AS lasted_ns,"
 	"  lead(killed, 1, 0) OVER w AS killed,"
-	"  (SELECT min(f.time_ns) FROM faults AS f WHERE f.step = 'restart' AND f.time_ns >= shown.at) - at AS lived_ns"
+	"  (SELECT min(time_ns) FROM restarts WHERE time_ns >= shown.at) - at AS lived_ns"
 	"  FROM shown WINDOW w AS (ORDER BY at, seq)),"
 	" acted AS (SELECT 1 FROM writes AS w, cause AS c WHERE w.seq = c.seq AND w.status BETWEEN 200 AND 299"
 	"  AND (w.verb = 'delete' OR w.subresource = 'eviction') AND w.apigroup = c.apigroup AND w.resource = c.resource"
 	"  AND w.name = c.name AND coalesce(w.namespace, '') = coalesce(c.namespace, '')"
-	"  AND NOT EXISTS (SELECT 1 FROM faults WHERE step = 'restart')),"
+	"  AND NOT EXISTS (SELECT 1 FROM restarts)),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
 	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
 	"   OR (e.name <> c.name AND " SWEEP_NAMES("text",
@@ -127,10 +129,12 @@ static const char computed_sql[] = STEPS
 	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE of = sum)"
 	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, path) IS value)";
 
-/* The later events of the object whose event was answered by the making of the thing, in answer to which it was changed. */
+/* The later events of the object whose event was answered by the making of the thing, or of a later one of that name, in answer to
+ * which it was changed. */
 static const char upkeep_sql[] = STEPS
 	" SELECT DISTINCT s.seq FROM steps AS s JOIN events AS e ON e.seq = s.seq JOIN events AS made ON made.seq = %llu"
-	" WHERE s.seq > made.seq AND e.uid IS made.uid AND e.name = made.name AND e.resource = made.resource"
+	" WHERE s.seq > made.seq AND e.name = made.name AND e.namespace IS made.namespace AND e.resource = made.resource"
+	"  AND e.apigroup = made.apigroup"
 	"  AND e.type <> 'DELETED' AND s.before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(s.before, s.object)) AS d"
 	"   WHERE json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*')";
 
@@ -417,6 +421,31 @@ static int find_all(const struct unseen *u, struct sweep_answer *answer, struct 
 	return rc;
 }
 
+/* Of a thing that is missing because what it answers to was not to be seen. */
+static bool is_kin_missing(
+	const struct unseen *u, const struct sweep_answer *answer, const struct sweep_effect *e)
+{
+	for (size_t i = 0; i < answer->unseen.count; i++) {
+		const struct sweep_effect *missing = find_in(&u->ground->answer, answer->unseen.items[i]);
+
+		if (missing && !find_in(answer, missing->key) && sweep_are_kin(missing, e))
+			return true;
+	}
+	return false;
+}
+
+/* What the program went on to do with such a thing, it cannot do either. */
+static void find_what_follows(const struct unseen *u, struct sweep_answer *answer)
+{
+	for (size_t i = 0; i < u->ground->answer.effect_count; i++) {
+		const struct sweep_effect *e = &u->ground->answer.effects[i];
+
+		if (!is_same(answer, e) && find_in(answer, e->key) &&
+			!text_list_has(&answer->unseen, e->key) && is_kin_missing(u, answer, e))
+			text_list_add(&answer->unseen, e->key);
+	}
+}
+
 int sweep_unseen_find(const char *tape, const char *run, const char *exact, const struct sweep_ground *ground,
 	int64_t pace_ns, struct sweep_answer *answer, struct err *err)
 {
@@ -432,6 +461,8 @@ int sweep_unseen_find(const char *tape, const char *run, const char *exact, cons
 		rc = sweep_numbered_find(u.run, u.exact, ground, pace_ns, answer, err);
 	if (rc == 0)
 		rc = find_all(&u, answer, err);
+	if (rc == 0)
+		find_what_follows(&u, answer);
 	sql_session_close(u.exact);
 	sql_session_close(u.run);
 	return rc;
