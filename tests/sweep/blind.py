@@ -39,6 +39,7 @@
     noticed   the phase of each pod, and on the pod what its node was last; the buggy one takes what it has written for all that is new (an overwrite)
     seated    an annotation on one pod after the other, as there is one seat; the buggy one frees it if it has seen who had it (unobserved, its own)
     evicted   deletes each pod that failed, and one when it is gone; the buggy one waits for the deletion (unobserved, its own)
+    onward    one for each pod, which goes with it; the buggy one begins each further watch at the present, not where the last one ended (an ordinary end)
     join      the node of each pod; the buggy one looks before it knows the nodes (slow)
 """
 
@@ -731,6 +732,25 @@ class Evicted(Blind):
             self.create("gone-" + pod["metadata"]["uid"])
 
 
+class Onward(Blind):
+    class Forgetful(Informer):
+        def watch(self):
+            super().watch()
+            time.sleep(0.3)
+            self.rv = ""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        if buggy:
+            self.pods = self.Forgetful(self.cluster, "/api/v1/pods", self.added, self.updated, self.deleted, "resourceVersion=0")
+
+    def added(self, pod):
+        self.create(pod["metadata"]["name"])
+
+    def deleted(self, pod, _):
+        self.drop(pod["metadata"]["name"])
+
+
 class Join(Blind):
     def __init__(self, buggy):
         super().__init__(buggy)
@@ -747,7 +767,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "seated": Seated, "evicted": Evicted, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "claims": Claims, "cleaner": Cleaner, "holder": Holder, "leaver": Leaver, "lender": Lender, "sealer": Sealer, "ran": Ran, "recent": Recent, "applied": Applied, "phases": Phases, "secrets": Secrets, "caches": Caches, "orphan": Orphan, "again": Again, "doubling": Doubling, "asking": Asking, "queued": Queued, "marked": Marked, "count": Count, "verified": Verified, "versions": Versions, "ports": Ports, "chance": Chance, "seldom": Seldom, "racing": Racing, "twice": Twice, "pool": Pool, "drawn": Drawn, "nested": Nested, "binder": Binder, "renewed": Renewed, "promised": Promised, "noticed": Noticed, "seated": Seated, "evicted": Evicted, "onward": Onward, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -161,7 +161,7 @@ static const char *words_of_pattern(enum sweep_pattern pattern, const char *writ
 
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
 {
-	static const char *const resumed[] = {"end", SWEEP_BREAK_WORDS, NULL};
+	static const char *const resumed[] = {SWEEP_END_WORDS, SWEEP_BREAK_WORDS, NULL};
 	static const char *const late[] = {LATE_WORDS, NULL};
 
 	if (p->kind == SWEEP_GIVEN)

@@ -260,6 +260,16 @@ bool sweep_has_same_effects(const struct sweep_answer *one, const struct sweep_a
 	return i == one->effect_count && i == other->effect_count;
 }
 
+/* From there on. */
+static void say_printed(struct buf *to, const char *text, size_t from)
+{
+	say(to, from ? "..." : "");
+	if (text[from])
+		say_visibly(to, text + from, SHOWN_BYTES);
+	else
+		say(to, from ? " and nothing more" : "nothing");
+}
+
 size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to)
 {
@@ -271,10 +281,10 @@ size_t sweep_compare_probes(
 	while (a[same] && a[same] == b[same])
 		same++;
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
-	say(to, "the probe prints ...");
-	say_visibly(to, b + same, SHOWN_BYTES);
-	say(to, " (without the fault: ...");
-	say_visibly(to, a + same, SHOWN_BYTES);
+	say(to, "the probe prints ");
+	say_printed(to, b, same);
+	say(to, " (without the fault: ");
+	say_printed(to, a, same);
 	say(to, ")\n");
 	return 1;
 }

@@ -289,12 +289,10 @@ static int fill_at_events(
 
 	if (rc == 0)
 		rc = sweep_fault_add(file, &rule, err);
-	if (rc == 0 && p->kind == SWEEP_DOWNTIME)
+	if (rc == 0 && (p->kind == SWEEP_DOWNTIME || p->pattern == SWEEP_COALESCED))
 		return add_breath_after(file, p->seq - 1, err);
-	if (rc == 0 && p->pattern == SWEEP_COALESCED)
-		return add_breath(file, p->seq, err);
-	/* The write is to answer that event alone. */
-	if (rc == 0 && is_about_order(p) && (rc = add_breath(file, p->seq, err)) == 0)
+	/* The write is to answer that event alone; and what was written before is seen before the watch is away. */
+	if (rc == 0 && is_about_order(p) && (rc = add_breath_after(file, p->seq - 1, err)) == 0)
 		rc = add_breath(file, p->until_seq, err);
 	if (rc == 0 && p->until_seq) {
 		rc = make_pause(p, &rule, err);
@@ -313,7 +311,7 @@ static int fill_resumption(
 	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
 
 	free(spec);
-	return rc == 0 && p->seq > 1 ? add_breath(file, p->seq - 1, err) : rc;
+	return rc ? rc : add_breath_after(file, p->seq - 1, err);
 }
 
 /* The program starts and lists; the event passes before its watch is open. */

@@ -34,25 +34,57 @@ static bool may_begin(const struct sweep *s, const struct sweep_try *try, bool i
 	return is_in_time && !try->has_begun && sweep_shard_has(&s->shard, try);
 }
 
-/* An ordinary end of a watch of that resource made it go wrong, where that was to be harmless. */
-static bool is_cut_wrong(const struct sweep *s, const char *resource)
+/* At which an ordinary end of a watch of that resource made it go wrong, where that was to be harmless; NULL: none. */
+static const struct sweep_position *find_cut(const struct sweep *s, const char *resource)
 {
 	for (size_t i = 0; i < s->try_count; i++) {
-		if (s->tries[i].verdict == SWEEP_CUT && strcmp(s->tries[i].position->resource, resource) == 0)
-			return true;
+		const struct sweep_position *p = s->tries[i].position;
+
+		if (s->tries[i].verdict == SWEEP_CUT && !p->write && strcmp(p->resource, resource) == 0)
+			return p;
 	}
-	return false;
+	return NULL;
 }
 
-/* The place that shows it by itself: as what has gone wrong, it is looked at even if the budget is spent. */
+/* Nothing is known of it, and none of its tries is running. */
+static bool may_move(const struct sweep *s, const struct sweep_position *place)
+{
+	for (size_t i = 0; i < s->try_count; i++) {
+		const struct sweep_try *try = &s->tries[i];
+		bool is_free = try->verdict == SWEEP_UNTRIED ? !try->has_begun : try->verdict == SWEEP_FINE;
+
+		if (try->position == place && !is_free)
+			return false;
+	}
+	return true;
+}
+
+static void move_to(struct sweep *s, struct sweep_position *place, uint64_t seq)
+{
+	place->seq = place->last_seq = seq;
+	place->hidden = 1;
+	for (size_t i = 0; i < s->try_count; i++) {
+		if (s->tries[i].position != place)
+			continue;
+		s->tries[i].verdict = SWEEP_UNTRIED;
+		s->tries[i].has_begun = false;
+	}
+}
+
+/* The place that shows it by itself, moved there unless other machines know it where it was: as what has gone wrong, it is looked
+ * at even if the budget is spent. */
 static struct sweep_try *find_ordinary_end(struct sweep *s)
 {
 	for (size_t i = 0; i < s->try_count; i++) {
 		struct sweep_try *try = &s->tries[i];
+		const struct sweep_position *p = try->position, *cut;
 
-		if (try->position->pattern == SWEEP_COALESCED && sweep_is_resumption(try->position) &&
-			try->verdict == SWEEP_UNTRIED && may_begin(s, try, true) &&
-			is_cut_wrong(s, try->position->resource))
+		if (p->pattern != SWEEP_COALESCED || !sweep_is_resumption(p) ||
+			strcmp(try->words, SWEEP_END_WORDS) != 0 || !(cut = find_cut(s, p->resource)))
+			continue;
+		if (p->seq != cut->seq && !s->shard.count && may_move(s, p))
+			move_to(s, &s->positions.items[p - s->positions.items], cut->seq);
+		if (try->verdict == SWEEP_UNTRIED && may_begin(s, try, true))
 			return try;
 	}
 	return NULL;
