@@ -18,6 +18,7 @@ struct default_value {
 
 static const struct default_value values[] = {
 	{"", "replicationcontrollers", "spec.replicas", "1"},
+	{"", "pods", "spec.enableServiceLinks", "true"},
 	{"", "persistentvolumeclaims", "spec.volumeMode", "\"Filesystem\""},
 	{"", "services", "spec.type", "\"ClusterIP\""},
 	{"", "services", "spec.sessionAffinity", "\"None\""},
@@ -55,7 +56,32 @@ static const struct default_value of_pods[] = {
 	{NULL, NULL, "dnsPolicy", "\"ClusterFirst\""},
 	{NULL, NULL, "securityContext", "{}"},
 	{NULL, NULL, "schedulerName", "\"default-scheduler\""},
-	{NULL, NULL, "containers[].ports[].protocol", "\"TCP\""},
+	{NULL, NULL, "volumes[].secret.defaultMode", "420"},
+	{NULL, NULL, "volumes[].configMap.defaultMode", "420"},
+	{NULL, NULL, "volumes[].downwardAPI.defaultMode", "420"},
+	{NULL, NULL, "volumes[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
+	{NULL, NULL, "volumes[].projected.defaultMode", "420"},
+	{NULL, NULL, "volumes[].projected.sources[].serviceAccountToken.expirationSeconds", "3600"},
+	{NULL, NULL, "volumes[].projected.sources[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
+	{NULL, NULL, "volumes[].hostPath.type", "\"\""},
+};
+
+/* Programs compare a template with that of what they made from it, to which they add these themselves. */
+static const struct default_value of_containers[] = {
+	{NULL, NULL, "terminationMessagePath", "\"/dev/termination-log\""},
+	{NULL, NULL, "terminationMessagePolicy", "\"File\""},
+	{NULL, NULL, "resources", "{}"},
+	{NULL, NULL, "ports[].protocol", "\"TCP\""},
+	{NULL, NULL, "env[].valueFrom.fieldRef.apiVersion", "\"v1\""},
+};
+
+static const struct default_value of_probes[] = {
+	{NULL, NULL, "timeoutSeconds", "1"},
+	{NULL, NULL, "periodSeconds", "10"},
+	{NULL, NULL, "successThreshold", "1"},
+	{NULL, NULL, "failureThreshold", "3"},
+	{NULL, NULL, "httpGet.path", "\"/\""},
+	{NULL, NULL, "httpGet.scheme", "\"HTTP\""},
 };
 
 /* Where the spec of a pod is. */
@@ -96,6 +122,54 @@ static void fill_path(cJSON *object, const char *path, const char *value)
 	}
 }
 
+static void fill_each(cJSON *object, const struct default_value *of, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fill_path(object, of[i].path, of[i].value);
+}
+
+/* An image that has no tag is the latest one, unless it is told by its digest. */
+static bool is_latest(const char *image)
+{
+	const char *name = strrchr(image, '/'), *tag = strchr(name ? name : image, ':');
+
+	return *image && !strchr(image, '@') && (!tag || strcmp(tag, ":latest") == 0);
+}
+
+static void fill_container(cJSON *container)
+{
+	static const char *const probes[] = {"livenessProbe", "readinessProbe", "startupProbe"};
+
+	fill_each(container, of_containers, COUNT_OF(of_containers));
+	for (size_t i = 0; i < COUNT_OF(probes); i++)
+		fill_each(json_tree_at(container, probes[i], NULL), of_probes, COUNT_OF(of_probes));
+	fill_path(container, "imagePullPolicy",
+		is_latest(json_tree_text(container, "image")) ? "\"Always\"" : "\"IfNotPresent\"");
+}
+
+/* Both names of it are written. */
+static void fill_service_account(cJSON *spec)
+{
+	const char *name = json_tree_text(spec, "serviceAccountName"),
+		   *deprecated = json_tree_text(spec, "serviceAccount");
+
+	if (*name && !*deprecated)
+		json_tree_set_text(spec, "serviceAccount", name);
+	else if (*deprecated && !*name)
+		json_tree_set_text(spec, "serviceAccountName", deprecated);
+}
+
+static void fill_one_pod_spec(cJSON *spec)
+{
+	static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+	cJSON *container;
+
+	fill_each(spec, of_pods, COUNT_OF(of_pods));
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		cJSON_ArrayForEach(container, json_tree_at(spec, lists[i], NULL)) fill_container(container);
+	fill_service_account(spec);
+}
+
 static void fill_pod_spec(cJSON *object, const char *group, const char *resource)
 {
 	for (size_t i = 0; i < COUNT_OF(pod_specs); i++) {
@@ -105,8 +179,8 @@ static void fill_pod_spec(cJSON *object, const char *group, const char *resource
 			continue;
 		for (const char *const *name = pod_specs[i].path; *name; name++)
 			spec = json_tree_at(spec, *name, NULL);
-		for (size_t k = 0; k < COUNT_OF(of_pods); k++)
-			fill_path(spec, of_pods[k].path, of_pods[k].value);
+		if (cJSON_IsObject(spec))
+			fill_one_pod_spec(spec);
 	}
 }
 

@@ -74,7 +74,9 @@ class Creating(Writes):
     def test_what_a_workload_says_stays(self):
         self.start("--write", "overlay")
         given = {"replicas": 0, "strategy": {"type": "Recreate"}, "revisionHistoryLimit": 2, "progressDeadlineSeconds": 3,
-            "template": {"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 1, "protocol": "UDP"}]}], "restartPolicy": "Never",
+            "template": {"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 1, "protocol": "UDP"}], "imagePullPolicy": "Never",
+                "resources": {"limits": {"cpu": "1"}}, "terminationMessagePath": "/x", "terminationMessagePolicy": "FallbackToLogsOnError"}],
+                "restartPolicy": "Never",
                 "terminationGracePeriodSeconds": 0, "dnsPolicy": "None", "securityContext": {"runAsUser": 1}, "schedulerName": "mine"}}}
         self.assertEqual(self.create("apps/v1", "deployments", "Deployment", given)["spec"], given)
         self.assertEqual(self.create("v1", "configmaps", "ConfigMap", {})["spec"], {})
@@ -95,11 +97,27 @@ class Creating(Writes):
         self.start("--write", "overlay")
         pod = self.create("v1", "pods", "Pod", {"containers": [{"name": "c", "ports": [{"containerPort": 1}]}]})
         self.assertEqual((pod["spec"]["schedulerName"], pod["spec"]["restartPolicy"]), ("default-scheduler", "Always"))
-        self.assertEqual(pod["spec"]["containers"][0]["ports"], [{"containerPort": 1, "protocol": "TCP"}])
+        self.assertEqual(pod["spec"]["containers"], [{"name": "c", "ports": [{"containerPort": 1, "protocol": "TCP"}], "resources": {},
+            "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "imagePullPolicy": "IfNotPresent"}])
         service = self.create("v1", "services", "Service", {"ports": [{"port": 1}, {"port": 2, "targetPort": "x", "protocol": "UDP"}, {"port": 3, "targetPort": 0, "protocol": "TCP"}]})
         self.assertEqual(service["spec"]["ports"], [{"port": 1, "protocol": "TCP", "targetPort": 1},
             {"port": 2, "targetPort": "x", "protocol": "UDP"}, {"port": 3, "targetPort": 3, "protocol": "TCP"}])
         self.assertEqual(service["spec"]["type"], "ClusterIP")
+
+    def test_a_template_is_made_what_programs_compare_it_with(self):
+        self.start("--write", "overlay")
+        template = {"spec": {"serviceAccountName": "robot", "volumes": [{"name": "s", "secret": {"secretName": "s"}}, {"name": "e", "emptyDir": {}}],
+            "initContainers": [{"name": "i", "image": "reg:5000/i:1"}], "containers": [{"name": "c", "image": "reg:5000/c",
+                "readinessProbe": {"httpGet": {"port": 1}, "periodSeconds": 5}, "env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]},
+                {"name": "d", "image": "d@sha256:0"}, {"name": "l", "image": "l:latest"}]}}
+        spec = self.create("apps/v1", "replicasets", "ReplicaSet", {"template": template})["spec"]["template"]["spec"]
+        self.assertEqual(spec["serviceAccount"], "robot")
+        self.assertEqual(spec["volumes"], [{"name": "s", "secret": {"secretName": "s", "defaultMode": 420}}, {"name": "e", "emptyDir": {}}])
+        self.assertEqual(spec["containers"][0]["readinessProbe"], {"httpGet": {"port": 1, "path": "/", "scheme": "HTTP"}, "periodSeconds": 5,
+            "timeoutSeconds": 1, "successThreshold": 1, "failureThreshold": 3})
+        self.assertEqual(spec["containers"][0]["env"][0]["valueFrom"]["fieldRef"], {"fieldPath": "metadata.name", "apiVersion": "v1"})
+        self.assertEqual([c["imagePullPolicy"] for c in spec["initContainers"] + spec["containers"]], ["IfNotPresent", "Always", "IfNotPresent", "Always"])
+        self.assertNotIn("enableServiceLinks", spec)
 
     def test_a_job_selects_its_pods_by_its_uid(self):
         self.start("--write", "overlay")
