@@ -57,15 +57,30 @@ int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err)
 
 /* ---- what the run without faults tells ---- */
 
+static uint64_t number_of_next(const struct sweep_facts *f, const struct sweep_own_write *next)
+{
+	for (size_t i = f->write_count; i-- && f->writes[i].seq == next->seq;) {
+		if (strcmp(f->writes[i].kind, next->kind) == 0)
+			return f->writes[i].number + 1;
+	}
+	return 1;
+}
+
 static int add_write(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct sweep_facts *f = context;
+	struct sweep_own_write w = {.seq = (uint64_t)v[0].integer,
+		.kind = slice_dup(v[1].bytes),
+		.resource = slice_dup(v[2].bytes),
+		.is_farewell = v[3].integer,
+		.is_kept = v[4].integer,
+		.is_overtaken = v[5].integer};
 
 	(void)count;
 	(void)err;
+	w.number = number_of_next(f, &w);
 	f->writes = xrealloc(f->writes, (f->write_count + 1) * sizeof(*f->writes));
-	f->writes[f->write_count++] = (struct sweep_own_write){(uint64_t)v[0].integer, slice_dup(v[1].bytes),
-		slice_dup(v[2].bytes), v[4].integer, v[3].integer, v[5].integer};
+	f->writes[f->write_count++] = w;
 	return 0;
 }
 
@@ -197,31 +212,21 @@ static struct sweep_position *add_write_place(struct sweep_facts *f, enum sweep_
 	return p;
 }
 
-/* Of those of its kind after the same event, from 1. */
-static uint64_t number_of(const struct sweep_facts *f, size_t at)
-{
-	uint64_t number = 1;
-
-	for (size_t i = at; i-- && f->writes[i].seq == f->writes[at].seq;)
-		number += strcmp(f->writes[i].kind, f->writes[at].kind) == 0;
-	return number;
-}
-
 /* Several of a kind after the same event are one place, of which this is the first. */
-static bool is_place(const struct sweep_facts *f, size_t at)
+static bool is_place(const struct sweep_own_write *w)
 {
-	return number_of(f, at) == 1;
+	return w->number == 1;
 }
 
 /* Where an event is first answered by so many of a kind: a program that is killed, or fails, among them has done a part. */
 static bool is_later_place(const struct sweep_facts *f, size_t at)
 {
-	uint64_t number = number_of(f, at);
+	const struct sweep_own_write *w = &f->writes[at];
 
-	if (number == 1 || number > WRITES_AT_ONCE)
+	if (w->number == 1 || w->number > WRITES_AT_ONCE)
 		return false;
 	for (size_t i = at; i--;) {
-		if (strcmp(f->writes[i].kind, f->writes[at].kind) == 0 && number_of(f, i) == number)
+		if (f->writes[i].number == w->number && strcmp(f->writes[i].kind, w->kind) == 0)
 			return false;
 	}
 	return true;
@@ -237,10 +242,10 @@ static bool is_chosen(const struct sweep_facts *f, size_t at)
 {
 	size_t before = 0, after = 0;
 
-	if (!is_place(f, at))
+	if (!is_place(&f->writes[at]))
 		return false;
 	for (size_t i = 0; i < f->write_count; i++) {
-		if (!is_alike(&f->writes[i], &f->writes[at]) || !is_place(f, i))
+		if (!is_place(&f->writes[i]) || !is_alike(&f->writes[i], &f->writes[at]))
 			continue;
 		before += i < at;
 		after += i > at;
@@ -263,16 +268,18 @@ static bool may_be_late(const struct sweep_facts *f, size_t at)
 	const struct sweep_own_write *w = &f->writes[at];
 	size_t before = 0, after = 0, overtaken = 0;
 
+	if (!is_place(w))
+		return false;
 	for (size_t i = 0; i < f->write_count; i++) {
 		const struct sweep_own_write *other = &f->writes[i];
 
-		if (!is_alike(other, w) || !is_place(f, i))
+		if (!is_place(other) || !is_alike(other, w))
 			continue;
 		overtaken += other->is_overtaken;
 		before += i < at && other->is_overtaken == w->is_overtaken;
 		after += i > at && other->is_overtaken == w->is_overtaken;
 	}
-	return is_place(f, at) && (w->is_overtaken ? !before || !after : !before && !overtaken);
+	return w->is_overtaken ? !before || !after : !before && !overtaken;
 }
 
 static void add_late_answer(struct sweep_facts *f, const struct sweep_own_write *w)
@@ -293,7 +300,7 @@ static void find_between_writes(struct sweep_facts *f, size_t at)
 
 	for (size_t i = 0; i < COUNT_OF(among); i++) {
 		if (f->patterns >> among[i] & 1)
-			add_write_place(f, among[i], SWEEP_WRITE, &f->writes[at])->nth = number_of(f, at);
+			add_write_place(f, among[i], SWEEP_WRITE, &f->writes[at])->nth = f->writes[at].number;
 	}
 }
 

@@ -8,6 +8,7 @@
 struct sweep_own_write {
 	uint64_t seq; /* the last event before it */
 	char *kind, *resource;
+	uint64_t number;   /* of those of its kind after the same event, from 1 */
 	bool is_kept;      /* it lies over the tape */
 	bool is_farewell;  /* to an object that is being deleted, as where a finalizer is taken away */
 	bool is_overtaken; /* the next event that the program is sent is of that object as well */
