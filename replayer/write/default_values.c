@@ -13,32 +13,35 @@
 
 /* A path of members; "[]" after one: in each item of the list. What leads to the last is not made. */
 struct default_value {
-	const char *group, *resource, *path, *value;
+	const char *path, *value;
 };
 
-static const struct default_value values[] = {
-	{"", "replicationcontrollers", "spec.replicas", "1"},
-	{"", "pods", "spec.enableServiceLinks", "true"},
-	{"", "persistentvolumeclaims", "spec.volumeMode", "\"Filesystem\""},
-	{"", "services", "spec.type", "\"ClusterIP\""},
-	{"", "services", "spec.sessionAffinity", "\"None\""},
-	{"", "services", "spec.ports[].protocol", "\"TCP\""},
-	{"apps", "daemonsets", "spec.revisionHistoryLimit", "10"},
-	{"apps", "deployments", "spec.replicas", "1"},
-	{"apps", "deployments", "spec.revisionHistoryLimit", "10"},
-	{"apps", "deployments", "spec.progressDeadlineSeconds", "600"},
-	{"apps", "replicasets", "spec.replicas", "1"},
-	{"apps", "statefulsets", "spec.replicas", "1"},
-	{"apps", "statefulsets", "spec.podManagementPolicy", "\"OrderedReady\""},
-	{"apps", "statefulsets", "spec.revisionHistoryLimit", "10"},
-	{"batch", "cronjobs", "spec.concurrencyPolicy", "\"Allow\""},
-	{"batch", "cronjobs", "spec.suspend", "false"},
-	{"batch", "cronjobs", "spec.successfulJobsHistoryLimit", "3"},
-	{"batch", "cronjobs", "spec.failedJobsHistoryLimit", "1"},
-	{"batch", "jobs", "spec.parallelism", "1"},
-	{"batch", "jobs", "spec.backoffLimit", "6"},
-	{"batch", "jobs", "spec.completionMode", "\"NonIndexed\""},
-	{"batch", "jobs", "spec.suspend", "false"},
+static const struct {
+	const char *group, *resource;
+	struct default_value of;
+} values[] = {
+	{"", "replicationcontrollers", {"spec.replicas", "1"}},
+	{"", "pods", {"spec.enableServiceLinks", "true"}},
+	{"", "persistentvolumeclaims", {"spec.volumeMode", "\"Filesystem\""}},
+	{"", "services", {"spec.type", "\"ClusterIP\""}},
+	{"", "services", {"spec.sessionAffinity", "\"None\""}},
+	{"", "services", {"spec.ports[].protocol", "\"TCP\""}},
+	{"apps", "daemonsets", {"spec.revisionHistoryLimit", "10"}},
+	{"apps", "deployments", {"spec.replicas", "1"}},
+	{"apps", "deployments", {"spec.revisionHistoryLimit", "10"}},
+	{"apps", "deployments", {"spec.progressDeadlineSeconds", "600"}},
+	{"apps", "replicasets", {"spec.replicas", "1"}},
+	{"apps", "statefulsets", {"spec.replicas", "1"}},
+	{"apps", "statefulsets", {"spec.podManagementPolicy", "\"OrderedReady\""}},
+	{"apps", "statefulsets", {"spec.revisionHistoryLimit", "10"}},
+	{"batch", "cronjobs", {"spec.concurrencyPolicy", "\"Allow\""}},
+	{"batch", "cronjobs", {"spec.suspend", "false"}},
+	{"batch", "cronjobs", {"spec.successfulJobsHistoryLimit", "3"}},
+	{"batch", "cronjobs", {"spec.failedJobsHistoryLimit", "1"}},
+	{"batch", "jobs", {"spec.parallelism", "1"}},
+	{"batch", "jobs", {"spec.backoffLimit", "6"}},
+	{"batch", "jobs", {"spec.completionMode", "\"NonIndexed\""}},
+	{"batch", "jobs", {"spec.suspend", "false"}},
 };
 
 /* How they are updated: in a rolling way, which has parameters. Go sends what is not said of it as {}. */
@@ -51,37 +54,37 @@ static const struct rolling {
 };
 
 static const struct default_value of_pods[] = {
-	{NULL, NULL, "restartPolicy", "\"Always\""},
-	{NULL, NULL, "terminationGracePeriodSeconds", "30"},
-	{NULL, NULL, "dnsPolicy", "\"ClusterFirst\""},
-	{NULL, NULL, "securityContext", "{}"},
-	{NULL, NULL, "schedulerName", "\"default-scheduler\""},
-	{NULL, NULL, "volumes[].secret.defaultMode", "420"},
-	{NULL, NULL, "volumes[].configMap.defaultMode", "420"},
-	{NULL, NULL, "volumes[].downwardAPI.defaultMode", "420"},
-	{NULL, NULL, "volumes[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
-	{NULL, NULL, "volumes[].projected.defaultMode", "420"},
-	{NULL, NULL, "volumes[].projected.sources[].serviceAccountToken.expirationSeconds", "3600"},
-	{NULL, NULL, "volumes[].projected.sources[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
-	{NULL, NULL, "volumes[].hostPath.type", "\"\""},
+	{"restartPolicy", "\"Always\""},
+	{"terminationGracePeriodSeconds", "30"},
+	{"dnsPolicy", "\"ClusterFirst\""},
+	{"securityContext", "{}"},
+	{"schedulerName", "\"default-scheduler\""},
+	{"volumes[].secret.defaultMode", "420"},
+	{"volumes[].configMap.defaultMode", "420"},
+	{"volumes[].downwardAPI.defaultMode", "420"},
+	{"volumes[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
+	{"volumes[].projected.defaultMode", "420"},
+	{"volumes[].projected.sources[].serviceAccountToken.expirationSeconds", "3600"},
+	{"volumes[].projected.sources[].downwardAPI.items[].fieldRef.apiVersion", "\"v1\""},
+	{"volumes[].hostPath.type", "\"\""},
 };
 
 /* Programs compare a template with that of what they made from it, to which they add these themselves. */
 static const struct default_value of_containers[] = {
-	{NULL, NULL, "terminationMessagePath", "\"/dev/termination-log\""},
-	{NULL, NULL, "terminationMessagePolicy", "\"File\""},
-	{NULL, NULL, "resources", "{}"},
-	{NULL, NULL, "ports[].protocol", "\"TCP\""},
-	{NULL, NULL, "env[].valueFrom.fieldRef.apiVersion", "\"v1\""},
+	{"terminationMessagePath", "\"/dev/termination-log\""},
+	{"terminationMessagePolicy", "\"File\""},
+	{"resources", "{}"},
+	{"ports[].protocol", "\"TCP\""},
+	{"env[].valueFrom.fieldRef.apiVersion", "\"v1\""},
 };
 
 static const struct default_value of_probes[] = {
-	{NULL, NULL, "timeoutSeconds", "1"},
-	{NULL, NULL, "periodSeconds", "10"},
-	{NULL, NULL, "successThreshold", "1"},
-	{NULL, NULL, "failureThreshold", "3"},
-	{NULL, NULL, "httpGet.path", "\"/\""},
-	{NULL, NULL, "httpGet.scheme", "\"HTTP\""},
+	{"timeoutSeconds", "1"},
+	{"periodSeconds", "10"},
+	{"successThreshold", "1"},
+	{"failureThreshold", "3"},
+	{"httpGet.path", "\"/\""},
+	{"httpGet.scheme", "\"HTTP\""},
 };
 
 /* Where the spec of a pod is. */
@@ -101,6 +104,11 @@ static const struct {
 };
 
 #define NAME_BYTES 64
+
+static bool is_kind(const char *group, const char *resource, const char *of_group, const char *of_resource)
+{
+	return strcmp(group, of_group) == 0 && strcmp(resource, of_resource) == 0;
+}
 
 static void fill_path(cJSON *object, const char *path, const char *value)
 {
@@ -175,7 +183,7 @@ static void fill_pod_spec(cJSON *object, const char *group, const char *resource
 	for (size_t i = 0; i < COUNT_OF(pod_specs); i++) {
 		cJSON *spec = object;
 
-		if (strcmp(pod_specs[i].group, group) != 0 || strcmp(pod_specs[i].resource, resource) != 0)
+		if (!is_kind(group, resource, pod_specs[i].group, pod_specs[i].resource))
 			continue;
 		for (const char *const *name = pod_specs[i].path; *name; name++)
 			spec = json_tree_at(spec, *name, NULL);
@@ -269,6 +277,19 @@ static void fill_replication_controller(cJSON *object)
 		json_tree_set(metadata, "labels", cJSON_Duplicate(labels, true));
 }
 
+bool default_values_known(const char *group, const char *resource)
+{
+	for (size_t i = 0; i < COUNT_OF(values); i++) {
+		if (is_kind(group, resource, values[i].group, values[i].resource))
+			return true;
+	}
+	for (size_t i = 0; i < COUNT_OF(pod_specs); i++) {
+		if (is_kind(group, resource, pod_specs[i].group, pod_specs[i].resource))
+			return true;
+	}
+	return false;
+}
+
 void default_values_fill(cJSON *object, const char *group, const char *resource)
 {
 	cJSON *spec = json_tree_at(object, "spec", NULL);
@@ -279,8 +300,8 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 	if (is_job && !json_tree_at(spec, "parallelism", NULL) && !json_tree_at(spec, "completions", NULL))
 		fill_path(object, "spec.completions", "1");
 	for (size_t i = 0; i < COUNT_OF(values); i++) {
-		if (strcmp(values[i].group, group) == 0 && strcmp(values[i].resource, resource) == 0)
-			fill_path(object, values[i].path, values[i].value);
+		if (is_kind(group, resource, values[i].group, values[i].resource))
+			fill_path(object, values[i].of.path, values[i].of.value);
 	}
 	for (size_t i = 0; i < COUNT_OF(rollings); i++) {
 		if (strcmp(group, "apps") == 0 && strcmp(rollings[i].resource, resource) == 0)

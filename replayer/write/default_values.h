@@ -3,6 +3,10 @@
 #define REPLAYER_DEFAULT_VALUES_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
+
+/* Whether default_values_fill knows any of that kind. */
+bool default_values_known(const char *group, const char *resource);
 
 /* Fills in missing members of workloads, pods and services that controllers and the scheduler rely on (a
  * deployment's replicas and strategy, a job's selector, a pod's scheduler). The object has its UID. Existing

@@ -181,7 +181,7 @@ static void fill_again(const struct write *w, cJSON *object)
 	const struct tape_resource *r = &w->c->resource;
 	cJSON *filled;
 
-	if (w->c->custom || w->sub.len)
+	if (w->c->custom || w->sub.len || !default_values_known(r->apigroup, r->resource))
 		return;
 	filled = cJSON_Duplicate(w->old, true);
 	default_values_fill(filled, r->apigroup, r->resource);

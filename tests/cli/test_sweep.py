@@ -25,8 +25,7 @@ class Story(Tape):
     """Pods on two nodes that end and are made anew, as a StatefulSet does it; the last one is not made again."""
 
     def __init__(self, names):
-        super().__init__()
-        self.rv, self.at = 100, 0
+        self.begin()
         pods = [self.pod(name, 0, "Running", "node-0") for name in names]
         nodes = [self.node("node-0"), self.node("node-1")]
         self.listed(PODS, self.rv, pods).listed(NODES, self.rv, nodes)
@@ -39,6 +38,10 @@ class Story(Tape):
                 self.next(PODS, "MODIFIED", self.pod(name, 1, "Running", "node-1"))
             self.next(NODES, "MODIFIED", self.node("node-0"))
             self.next(NODES, "MODIFIED", self.node("node-1"))
+
+    def begin(self):
+        Tape.__init__(self)
+        self.rv, self.at = 100, 0
 
     def pod(self, name, life, phase, node, **meta):
         self.rv += 1
@@ -59,8 +62,7 @@ class Ending(Story):
     """Pods that run and fail, one after the other; the second one loses its label for a while, the third for ever."""
 
     def __init__(self, names):
-        Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(PODS, self.rv, [self.pod(name, 0, "Pending", "node-0", labels={"app": "web"}) for name in names])
         for name in names:
             self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
@@ -85,8 +87,7 @@ class Leaving(Story):
     """Each pod has a node of its own. The pods are deleted, one after the other; the first one's node goes with it."""
 
     def __init__(self, names):
-        Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(PODS, self.rv, [self.pod(name, 0, "Running", "node-" + name) for name in names])
         self.listed(NODES, self.rv, [self.node("node-" + name) for name in names])
         for name in names:

@@ -9,7 +9,6 @@ import unittest.mock
 
 import test_sweep
 import test_sweep_patterns
-from replays import Tape
 from test_sweep_patterns import BLIND
 
 TESTS_APART = True  # each takes long
@@ -76,8 +75,7 @@ class Swapped(test_sweep.Story):
     """Two pods stop, and each runs again on the other one's node."""
 
     def __init__(self, names):
-        Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-%d" % n) for n, name in enumerate(names)])
         for phase in ("Pending", "Running"):
             for n, name in enumerate(names):

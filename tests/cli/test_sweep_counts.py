@@ -294,8 +294,7 @@ class Emptied(test_sweep.Story):
     """A node goes, and its pods are left."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-0") for name in names])
         self.listed(test_sweep.NODES, self.rv, [self.node("node-0"), self.node("node-1")])
         self.next(test_sweep.NODES, "DELETED", self.node("node-0"))

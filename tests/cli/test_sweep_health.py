@@ -31,8 +31,7 @@ class Departure(test_sweep.Story):
     """One pod goes, another changes a dozen times, a third one goes."""
 
     def __init__(self):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod("web-%d" % i, 0, "Running", "node-0") for i in range(3)])
         self.next(test_sweep.PODS, "DELETED", self.pod("web-0", 0, "Succeeded", "node-0"))
         for _ in range(12):

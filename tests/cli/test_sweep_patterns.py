@@ -96,8 +96,7 @@ class Watched(test_sweep.Story):
     """Pods that begin to run, one after the other; the node of each changes afterwards, and all are left."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Pending", "node-" + name) for name in names])
         self.listed(test_sweep.NODES, self.rv, [self.node("node-" + name) for name in names])
         for name in names:
@@ -109,8 +108,7 @@ class InTurn(test_sweep.Story):
     """Pods that come and go, one after the other; the last one stays."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [])
         for name in names:
             self.next(test_sweep.PODS, "ADDED", self.pod(name, 0, "Running", "node-0"))
@@ -122,8 +120,7 @@ class Failing(test_sweep.Story):
     """Pods that fail, are deleted and made anew, one after the other."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-0") for name in names])
         for name in names:
             self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0"))
@@ -136,8 +133,7 @@ class Leaving(test_sweep.Story):
     """A pod is deleted; others are as well, and made anew at once."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "node-0") for name in names])
         for name in names:
             self.next(test_sweep.PODS, "DELETED", self.pod(name, 0, "Running", "node-0"))
@@ -249,8 +245,7 @@ class Unbound(test_sweep.Story):
     """Pods without a node, which get one, end, and are made anew; the second one is that of another scheduler."""
 
     def __init__(self, names):
-        test_sweep.Tape.__init__(self)
-        self.rv, self.at = 100, 0
+        self.begin()
         self.listed(test_sweep.PODS, self.rv, [])
         for number, name in enumerate(names):
             for life in range(2):

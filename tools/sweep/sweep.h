@@ -60,8 +60,8 @@ extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
 #define SWEEP_ECHO_WORDS  "echo=4s"
 #define SWEEP_ECHO_NS     (4 * NS_PER_S)
 #define SWEEP_LATE_WORDS  "write_late=1s" /* while one more event of the tape comes */
-#define SWEEP_END_WORDS   "end"
-#define SWEEP_BREAK_WORDS "fin" /* the connection of a watch closes without the end of its answer */
+#define SWEEP_END_WORDS   "end"           /* an ordinary end of a watch */
+#define SWEEP_BREAK_WORDS "fin"           /* the connection of a watch closes without the end of its answer */
 
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;

@@ -137,7 +137,7 @@ static struct sweep_position *add_stale(
 	return p;
 }
 
-/* The last write of the run that creates something, or else the last; NULL: there is none. */
+/* The last creation of the run, or the last write if nothing was created; NULL: it wrote nothing. */
 static const struct sweep_own_write *last_creation(const struct stale *f)
 {
 	for (size_t i = f->of->write_count; i--;) {
