@@ -181,6 +181,9 @@ static int record_check(const struct record_values *v, const struct operands *op
 	if (v->pin_hook && !v->pin_when.count)
 		return err_set(err, ERR_USAGE,
 			"'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
+	if (v->pin_when.count && !v->pin_before && !v->pin_after)
+		return err_set(err, ERR_USAGE,
+			"'--pin-before 0s --pin-after 0s' leave nothing to pin; one of them wants more than nothing");
 	if (v->log_lines < 1 || v->log_lines > LAST_WORDS_LINES_MAX)
 		return err_set(err, ERR_USAGE, "option '--log-lines' wants a number from 1 to %d, found %lld",
 			LAST_WORDS_LINES_MAX, (long long)v->log_lines);

@@ -215,8 +215,12 @@ static int call(struct clickhouse *c, struct web_request *r, struct web_answer *
 	r->headers[headers] = c->user ? c->user : c->key;
 	r->headers[headers + (c->user != NULL)] = c->key;
 	for (unsigned attempt = 0;; attempt++) {
-		int rc = call_once(c, r, ret, &again, &why);
-		int64_t delay = patience_delay(attempt, rc ? ret->retry_after_s : -1);
+		int64_t delay;
+		int rc;
+
+		r->silence_limit_s = patience_silence_s(give_up);
+		rc = call_once(c, r, ret, &again, &why);
+		delay = patience_delay(attempt, rc ? ret->retry_after_s : -1);
 
 		if (!rc && attempt && c->options.waits)
 			c->options.waits(c->options.context, NULL, 0);

@@ -10,6 +10,10 @@
  * doubled each time, with half of it by chance so that many refused clients do not come back at once. */
 int64_t patience_delay(unsigned attempt, int retry_after_s);
 
+/* For how many seconds the server of the next attempt may say nothing: no longer than there is patience for another one, but long
+ * enough to think. `give_up_ns`: when the patience ends, monotonic. */
+int64_t patience_silence_s(int64_t give_up_ns);
+
 /* Returns after that time, or earlier and true if `stop` (may be NULL) says so. */
 bool patience_wait(int64_t delay_ns, bool (*stop)(void *context), void *context);
 

@@ -150,8 +150,8 @@ static int append_url(const struct s3 *s, const struct s3_request *r, struct buf
 	return rc ? rc : buf_append(url, "", 1, err);
 }
 
-static int send_signed(struct s3 *s, const struct s3_request *r, const char *url, const struct aws_keys *keys,
-	struct web_answer *ret, struct err *err)
+static int send_signed(struct s3 *s, const struct s3_request *r, int64_t give_up_ns, const char *url,
+	const struct aws_keys *keys, struct web_answer *ret, struct err *err)
 {
 	const struct web_signature signature = {s->region, "s3", keys->key_id, keys->secret};
 	char *sum = xasprintf("x-amz-content-sha256: %s", r->sha256 ? r->sha256 : EMPTY_SHA256);
@@ -161,7 +161,8 @@ static int send_signed(struct s3 *s, const struct s3_request *r, const char *url
 		.headers = {sum, token},
 		.signature = &signature,
 		.body = r->body,
-		.max_bytes = r->max_bytes ? r->max_bytes : S3_ANSWER_BYTES};
+		.max_bytes = r->max_bytes ? r->max_bytes : S3_ANSWER_BYTES,
+		.silence_limit_s = patience_silence_s(give_up_ns)};
 	size_t count = token ? 2 : 1;
 	int rc;
 
@@ -188,8 +189,8 @@ static int judge(struct s3 *s, const struct s3_request *r, const struct web_answ
 }
 
 /* One attempt. A failure is *ret_again if another one may end otherwise. */
-static int try_once(
-	struct s3 *s, const struct s3_request *r, struct web_answer *ret, bool *ret_again, struct err *err)
+static int try_once(struct s3 *s, const struct s3_request *r, int64_t give_up_ns, struct web_answer *ret,
+	bool *ret_again, struct err *err)
 {
 	const struct aws_keys *keys;
 	struct buf url;
@@ -201,7 +202,7 @@ static int try_once(
 	if ((rc = append_url(s, r, &url, err)))
 		goto done;
 	rc = aws_keys_get(s->aws, false, &keys, err);
-	rc = rc ? rc : send_signed(s, r, url.ptr, keys, ret, err);
+	rc = rc ? rc : send_signed(s, r, give_up_ns, url.ptr, keys, ret, err);
 	*ret_again = rc == ERR_NETWORK;
 	if (!rc && (rc = judge(s, r, ret, ret_again, err)))
 		web_answer_release(ret);
@@ -222,7 +223,7 @@ int s3_call(struct s3 *s, const struct s3_request *r, struct web_answer *ret, st
 		bool moved = s->has_moved, renewed = s->has_renewed;
 		int64_t delay;
 
-		rc = try_once(s, r, ret, &again, &why);
+		rc = try_once(s, r, give_up, ret, &again, &why);
 		if (!rc && attempt && s->options.waits)
 			s->options.waits(s->options.context, NULL, 0);
 		if (!rc)

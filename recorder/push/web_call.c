@@ -173,7 +173,8 @@ static void set_up(struct web *w, const struct web_request *r, struct curl_slist
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT,
 		(long)(r->connect_limit_s ? r->connect_limit_s : CONNECT_LIMIT_S));
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST_BYTES);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)SILENCE_S);
+	curl_easy_setopt(
+		easy, CURLOPT_LOW_SPEED_TIME, (long)(r->silence_limit_s ? r->silence_limit_s : SILENCE_S));
 	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER);
 	if (authorities && *authorities)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);

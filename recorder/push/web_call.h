@@ -35,6 +35,7 @@ struct web_request {
 	struct web_body body;
 	size_t max_bytes;        /* of the answer's body */
 	int64_t connect_limit_s; /* 0: half a minute */
+	int64_t silence_limit_s; /* for which the server may give and take next to nothing; 0: a minute */
 };
 
 struct web_answer {

@@ -188,6 +188,39 @@ while True:
 """
 
 
+# A ConfigMap for each pod, with its UID, deleted where a pod goes: all of it while the node is schedulable.
+CALLED = BEGINS + """
+working = False
+def put(pod):
+    path, name = MAPS + "/of-" + pod["metadata"]["name"], "of-" + pod["metadata"]["name"]
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"uid": pod["metadata"]["uid"]}}
+    if cluster.ask("POST", MAPS, body)[0] == 409:
+        cluster.ask("PUT", path, body)
+def added(pod):
+    if working:
+        put(pod)
+def deleted(pod, _):
+    if working:
+        cluster.ask("DELETE", MAPS + "/of-" + pod["metadata"]["name"])
+def node_changed(*nodes):
+    global working
+    working = not nodes[-1].get("spec", {}).get("unschedulable")
+    if not working:
+        return
+    wanted = {"of-" + pod["metadata"]["name"] for pod in pods.cache.values()}
+    for name in {m["metadata"]["name"] for m in cluster.ask("GET", MAPS)[1]["items"]} - wanted:
+        cluster.ask("DELETE", MAPS + "/" + name)
+    for pod in pods.cache.values():
+        put(pod)
+pods = Informer(cluster, "/api/v1/pods", added, lambda old, new: added(new), deleted, "resourceVersion=0")
+pods.start()
+pods.synced.wait()
+nodes = Informer(cluster, "/api/v1/nodes", node_changed, node_changed, lambda *_: None, "resourceVersion=0")
+nodes.start()
+nodes.join()
+"""
+
+
 # A ConfigMap for each pod that comes, numbered. The buggy one watches again from the version of its list.
 RESUMING = BEGINS + """
 import json
@@ -290,6 +323,27 @@ class Rejoining(test_sweep.Story):
         self.next(test_sweep.NODES, "MODIFIED", self.node("node-1"))
 
 
+class Renewed(test_sweep.Story):
+    """A pod goes, and another one of its name comes, while the node is unschedulable."""
+
+    def __init__(self):
+        self.begin()
+        self.listed(test_sweep.PODS, self.rv, [self.pod("other", 0, "Running", "node-0")])
+        self.listed(test_sweep.NODES, self.rv, [self.node("node-0")])
+        self.tell("ADDED", "first")
+        self.next(test_sweep.NODES, "MODIFIED", {**self.node("node-0"), "spec": {"unschedulable": True}})
+        self.tell("DELETED", "first")
+        self.tell("ADDED", "second")
+        self.next(test_sweep.NODES, "MODIFIED", self.node("node-0"))
+        for number in range(3):
+            self.next(test_sweep.PODS, "ADDED", self.pod("more-%d" % number, 0, "Running", "node-0"))
+
+    def tell(self, kind, uid):
+        web = self.pod("web-0", 0, "Running", "node-0")
+        web["metadata"]["uid"] = uid
+        self.next(test_sweep.PODS, kind, web)
+
+
 class Emptied(test_sweep.Story):
     """A node goes, and its pods are left."""
 
@@ -336,6 +390,13 @@ class SweepCountsTest(unittest.TestCase):
         report = self.end(self.begin("--write", "overlay", "--settle", "1s", "--max", "16",
             command=[sys.executable, "-c", NAMING, os.path.dirname(BLIND)]), 0)
         self.assertGreater(report["made_again"], 0)
+
+    def test_the_end_of_an_object_that_an_older_list_has_explains_a_deletion_of_what_is_made_again_for_the_next_of_its_name(self):
+        self.tape = Renewed().write(self.folder + "/renewed.tape")
+        report = self.end(self.begin("--write", "overlay", "--settle", "1s", "--max", "16",
+            command=[sys.executable, "-c", CALLED, os.path.dirname(BLIND)]), 0)
+        again = [line for gap in report["gaps"] if gap["verdict"] == "made again" for line in gap["differences"]]
+        self.assertIn("deletions of the earlier configmaps default/of-web-0", again)
 
     def test_finds_that_a_watch_that_ends_is_not_resumed_where_it_was(self):
         for kind, code in (("mended", 0), ("buggy", 1)):

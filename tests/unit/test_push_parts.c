@@ -1,6 +1,8 @@
 #include "recorder/push/aws_profile.h"
 #include "recorder/push/manifest.h"
+#include "recorder/push/patience.h"
 #include "recorder/push/xml_text.h"
+#include "schema/base/clock.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -137,7 +139,19 @@ START_TEST(s3_place_parse__cuts_bucket_and_key)
 }
 END_TEST
 
+START_TEST(patience_silence_s__is_no_longer_than_what_is_left_but_long_enough_to_think)
+{
+	int64_t now = clock_mono_ns(&clock_system);
+
+	ck_assert_int_eq(patience_silence_s(now - NS_PER_S), 10);
+	ck_assert_int_eq(patience_silence_s(now + 2 * NS_PER_S), 10);
+	ck_assert_int_lt(patience_silence_s(now + 40 * NS_PER_S), 40);
+	ck_assert_int_eq(patience_silence_s(now + 300 * NS_PER_S), 60);
+}
+END_TEST
+
 UNIT_MAIN("push_parts", xml_text__gives_the_first_such_element_with_its_entities_replaced,
 	xml_cut__passes_by_what_is_not_closed, aws_profile_read__takes_the_section_of_its_name_alone,
 	aws_profile_read__bears_any_text, manifest__is_read_as_it_was_written,
-	manifest_parse__refuses_what_is_none, s3_place_parse__cuts_bucket_and_key)
+	manifest_parse__refuses_what_is_none, s3_place_parse__cuts_bucket_and_key,
+	patience_silence_s__is_no_longer_than_what_is_left_but_long_enough_to_think)

@@ -213,7 +213,8 @@ class Pins(RecordTest):
         self.assertEqual(recording.stop(), 0)
 
     def test_what_is_no_expression_is_refused_before_there_is_a_tape(self):
-        for options, sentence in ((("--pin-when", "nonsense ="), "cannot pin when 'nonsense =': "), (("--pin-hook", "true"), "add '--pin-when SQL'")):
+        for options, sentence in ((("--pin-when", "nonsense ="), "cannot pin when 'nonsense =': "), (("--pin-hook", "true"), "add '--pin-when SQL'"),
+                (("--pin-when", "type = 'DELETED'", "--pin-before", "0s", "--pin-after", "0s"), "leave nothing to pin")):
             with self.subTest(options=options):
                 recording = self.record("pods", *options)
                 self.assertEqual(recording.wait(), 2)

@@ -3,7 +3,7 @@
  * a gap at a different place, and compares the results.
  *
  *     cmd_sweep.c         options, and the order of steps
- *     sweep_ground.c      without faults: the result, and whether it is always the same
+ *     sweep_ground.c      the result without faults, if it is always the same; sweep_without.c: those runs
  *     sweep_first.c       whether the first of these runs is any use
  *     sweep_choice.c      which faults are tried; sweep_tries.c: the result of each
  *     sweep_positions.c   where a gap is interesting

@@ -7,47 +7,53 @@
 #include <stdlib.h>
 
 #define RESOURCE(of) of ".resource || iif(" of ".apigroup = '', '', '.' || " of ".apigroup)"
+#define KEY(of)      RESOURCE(of) " || ' ' || coalesce(" of ".namespace || '/', '') || " of ".name"
 
 /* What the program asks for may have a selector: then a list lacks what the watch has told as deleted, or not at all. */
 #define IS_SELECTED                                                                                          \
 	"(o.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')"                        \
 	" OR EXISTS (SELECT 1 FROM deliveries AS d WHERE d.seq = o.seq AND d.type <> 'DELETED'))"
 
+/* What the view has of `o` was told to be over before the deletion of `n`, after which the program made the same thing again: it did
+ * what it does where an object goes, and another one of its name comes. */
+#define HAS_SEEN_IT_GO                                                                                                \
+	"(EXISTS (SELECT 1 FROM versions AS gone JOIN deliveries AS d ON d.seq = gone.seq AND d.type = 'DELETED'"     \
+	"   WHERE gone.of = o.of AND gone.namespace IS o.namespace AND gone.name = o.name AND gone.uid = o.uid"       \
+	"   AND gone.seq > n.as_of AND d.out_ns BETWEEN (SELECT begun_ns FROM fault) AND n.time_ns)"                  \
+	"  AND EXISTS (SELECT 1 FROM writes AS was JOIN writes AS again ON again.write > was.write"                   \
+	"   AND again.apigroup = was.apigroup AND again.resource = was.resource AND again.namespace IS was.namespace" \
+	"   AND again.name = was.name AND (again.verb = 'create' OR again.status = 201) WHERE was.write = n.write))"
+
 /* How many deletions of that key the view explains. `frozen` are the resources that were shown as of an event. An object that
  * is named is looked for in the view by its UID; if it is named by its name, one that had this name before counts as well, as long as
- * what is deleted has a predecessor of that time, too: else nothing in the view says that there is to be such a thing. */
+ * what is deleted has a predecessor of that time, too (else nothing in the view says that there is to be such a thing), and its end
+ * was not told. */
+/* clang-format off */
 static const char explained_sql[] =
 	"WITH frozen AS (SELECT value AS name, %llu AS as_of FROM json_each(%Q)"
 	"  UNION ALL SELECT value, %llu FROM json_each(%Q)),"
-	" deletions AS (SELECT write, seq, name || ' ' || coalesce((SELECT coalesce(c.object, c.body) FROM writes AS c"
+	" fault AS (SELECT coalesce(min(time_ns), 0) AS begun_ns FROM faults WHERE rule = 1 AND step = 'begins'),"
+	" deletions AS (SELECT write, seq, time_ns, name || ' ' || coalesce((SELECT coalesce(c.object, c.body) FROM writes AS c"
 	"   WHERE (c.verb = 'create' OR c.status = 201) AND c.apigroup = d.apigroup AND c.resource = d.resource"
-	"   AND c.namespace IS d.namespace AND c.name = d.name AND c.write < d.write ORDER BY c.write DESC LIMIT 1), '') AS text FROM writes AS d"
-	"  WHERE verb = 'delete' AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND " RESOURCE(
-		"d") "   || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
-		     "  AND time_ns >= coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 0)),"
-		     " first AS (SELECT min(seq) AS seq FROM (SELECT seq FROM writes AS c WHERE (verb = 'create' OR status = 201)"
-		     "   AND " RESOURCE(
-			     "c") " || ' ' || coalesce(namespace || '/', '') || name GLOB %Q"
-				  "  UNION ALL SELECT seq FROM events AS e"
-				  "   WHERE " RESOURCE(
-					  "e") " || ' ' || coalesce(namespace || '/', '') || name GLOB %Q)),"
-					       " versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
-					       "  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE(
-						       "e") "),"
-							    " named AS (SELECT d.write, " SWEEP_NAMES(
-								    "d.text",
-								    "v") " AS by_name, v.* FROM deletions AS d"
-									 "  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
-									 "   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
-									 "  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR " SWEEP_NAMES(
-										 "d.text",
-										 "v") ")),"
-										      " looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
-										      "   AND o.name = n.name AND o.type <> 'DELETED' AND " IS_SELECTED
-										      " AND (o.uid = n.uid OR n.by_name AND n.as_of >= (SELECT seq FROM first)) AND o.seq = (SELECT max(seq)"
-										      "    FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace AND l.name = n.name"
-										      "    AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
-										      " SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
+	"   AND c.namespace IS d.namespace AND c.name = d.name AND c.write < d.write ORDER BY c.write DESC LIMIT 1), '') AS text"
+	"  FROM writes AS d WHERE verb = 'delete' AND status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
+	"  AND " KEY("d") " GLOB %Q AND time_ns >= (SELECT begun_ns FROM fault)),"
+	" first AS (SELECT min(seq) AS seq FROM (SELECT seq FROM writes AS c"
+	"   WHERE (verb = 'create' OR status = 201) AND " KEY("c") " GLOB %Q"
+	"  UNION ALL SELECT seq FROM events AS e WHERE " KEY("e") " GLOB %Q)),"
+	" versions AS MATERIALIZED (SELECT e.seq, e.type, e.namespace, e.name, e.uid, f.name AS of, f.as_of"
+	"  FROM events AS e JOIN frozen AS f ON f.name = " RESOURCE("e") "),"
+	" named AS (SELECT d.write, d.time_ns, " SWEEP_NAMES("d.text", "v") " AS by_name, v.* FROM deletions AS d"
+	"  JOIN versions AS v WHERE v.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = v.of"
+	"   AND l.namespace IS v.namespace AND l.name = v.name AND l.seq <= d.seq)"
+	"  AND v.type <> 'DELETED' AND (instr(d.text, v.uid) OR " SWEEP_NAMES("d.text", "v") ")),"
+	" looked_for AS (SELECT write, EXISTS (SELECT 1 FROM versions AS o WHERE o.of = n.of AND o.namespace IS n.namespace"
+	"   AND o.name = n.name AND o.type <> 'DELETED' AND " IS_SELECTED
+	"   AND (o.uid = n.uid OR n.by_name AND n.as_of >= (SELECT seq FROM first) AND NOT " HAS_SEEN_IT_GO ")"
+	"   AND o.seq = (SELECT max(seq) FROM versions AS l WHERE l.of = n.of AND l.namespace IS n.namespace"
+	"    AND l.name = n.name AND l.seq <= n.as_of)) AS is_there FROM named AS n)"
+	" SELECT count(*) FROM (SELECT write FROM looked_for GROUP BY write HAVING NOT max(is_there))";
+/* clang-format on */
 
 static int on_number(void *context, const struct sql_value *v, size_t count, struct err *err)
 {

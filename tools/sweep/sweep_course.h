@@ -52,10 +52,11 @@ struct sweep {
 	bool wanted_laid_over;
 	bool keeps_all;   /* the command waits for what it writes */
 	bool plain_fails; /* otherwise it comes to nothing that could be compared */
+	bool plain_once;  /* one run as it is was enough, as all is laid over the tape */
 	bool begins_anew; /* the result without faults was another one */
 };
 
-/* ---- sweep_ground.c: without faults ---- */
+/* ---- sweep_ground.c, sweep_without.c: without faults ---- */
 
 /* Whether gaps are tried at what the program writes. */
 static inline bool sweep_looks_at_writes(const struct sweep_search *s)

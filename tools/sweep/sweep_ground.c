@@ -1,6 +1,5 @@
 /* sweep_ground.c: what the command comes to without faults. See sweep_course.h. */
-#include "tools/sweep/sweep_course.h"
-#include "tools/sweep/sweep_made_up.h"
+#include "tools/sweep/sweep_ground_internal.h"
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
@@ -14,198 +13,6 @@ void sweep_stop(struct sweep *s)
 	s->stopped = true;
 	for (size_t i = 0; i < s->jobs; i++)
 		s->runs.job[i].pid = 0;
-}
-
-/* In lock-step a program makes and deletes also what is there for a moment only. */
-static size_t compare_run(const struct sweep *s, const struct sweep_ground *ground,
-	const struct sweep_slot *as, const struct sweep_answer *answer, struct buf *differences)
-{
-	bool at_other_pace = as->paced && !s->runs.options.lockstep_ns;
-	size_t count = sweep_compare(&ground->measure, &ground->answer, answer, "the first", differences) +
-		       sweep_compare_probes(&ground->answer, answer, differences);
-
-	if (!at_other_pace)
-		return count;
-	return count +
-	       sweep_counts_compare_pace(&ground->answer.counts, &answer->counts, "the first", differences) +
-	       sweep_compare_changes(&ground->answer, answer, differences);
-}
-
-static int start_all(struct sweep *s, const struct sweep_slot *slots, size_t count, struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		s->runs.slot[i] = slots[i];
-		rc = sweep_run_start(&s->runs, i, err);
-	}
-	return rc;
-}
-
-/* What runs beside each other came to. */
-struct beside {
-	size_t differ; /* from the first of their kind */
-	bool first;    /* the first of them does */
-	bool early; /* one has ended by itself, as what cannot run beside another does; the first had not */
-};
-
-/* A run in lock-step tells which event each thing that is left answers to. */
-static void learn_causes(struct sweep_ground *ground, const struct sweep_answer *paced)
-{
-	if (paced->effect_count != ground->answer.effect_count)
-		return; /* effects were not compared */
-	for (size_t i = 0; i < paced->effect_count; i++)
-		ground->answer.effects[i].made_seq = paced->effects[i].made_seq;
-	ground->is_exact = true;
-}
-
-/* Side by side, programs start more slowly. */
-static void learn_of_start(struct sweep *s, const struct sweep_answer *answer)
-{
-	if (answer->start_ns > s->runs.start_ns)
-		s->runs.start_ns = answer->start_ns;
-}
-
-static bool is_wanted(const char *choice)
-{
-	return !choice || strcmp(choice, "none") != 0;
-}
-
-/* What is not overlaid cannot be awaited. */
-static bool may_await(const struct sweep *s)
-{
-	const struct text_list *writes = &s->v->tried.writes;
-
-	return is_wanted(s->v->await) &&
-	       (!writes->count || (writes->count == 1 && strcmp(writes->items[0], "overlay") == 0));
-}
-
-static int learn_of_tape(struct sweep *s, const struct sweep_answer *answer, struct err *err)
-{
-	struct sweep_recorded *r = &s->runs.options.recorded;
-
-	if (is_wanted(s->v->hold))
-		sweep_recorded_hold(r, &answer->recorded);
-	return may_await(s) ? sweep_recorded_await(r, &answer->recorded, s->runs.folder, err) : 0;
-}
-
-/* Whether it has shown that the program makes names up. */
-static bool learn_names(struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *answer)
-{
-	struct text_list *stems = &s->runs.options.made_up;
-
-	if (slot->quick || slot->paced ||
-		!sweep_made_up_learn(stems, &sweep_ground_of(s, slot->laid_over)->answer, answer))
-		return false;
-	sweep_made_up_apply(stems, &s->plain.answer);
-	sweep_made_up_apply(stems, &s->laid_over.answer);
-	sweep_made_up_apply(stems, answer);
-	return true;
-}
-
-/* Takes note of what differs by itself. In a run with less time of quiet, or in lock-step, it may be for that; and one
- * that lacks something teaches nothing. Returns whether it has shown anything new: then the lines that repeat findings
- * need it. */
-static bool learn(
-	struct sweep *s, const struct sweep_slot *slot, bool has_names, const struct sweep_answer *answer)
-{
-	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
-	size_t known = ground->measure.unsteady.count;
-	char *run;
-
-	if (slot->quick || slot->paced ||
-		(slot->number > 2 && !sweep_has_same_effects(&ground->answer, answer)))
-		return false;
-	if (slot->number == 2) {
-		ground->pause_ns = answer->pause_ns; /* the first has waited for watches */
-		sweep_measure_learn_counts(&ground->measure, &ground->answer, answer);
-	}
-	sweep_measure_learn(&ground->measure, &ground->answer, answer);
-	if (ground->measure.unsteady.count == known && !has_names)
-		return false;
-	run = sweep_run_file(&s->runs, slot, "run");
-	(void)text_list_keep(&ground->measure.taught, run);
-	free(run);
-	return true;
-}
-
-/* The first of its kind is the answer; from any other is learned what differs by itself. */
-static int take_run(struct sweep *s, size_t at, struct beside *seen, struct buf *differences, struct err *err)
-{
-	const struct sweep_slot *slot = &s->runs.slot[at];
-	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
-	bool is_first = slot->number == 1 && !slot->paced, has_names, has_taught;
-	struct sweep_answer other, *answer = is_first ? &ground->answer : &other;
-	int rc = sweep_run_read(&s->runs, at, answer, err);
-
-	if (rc)
-		return rc;
-	learn_of_start(s, answer);
-	if (!slot->laid_over)
-		rc = learn_of_tape(s, answer, err);
-	if (rc || is_first) {
-		ground->is_exact = s->runs.options.lockstep_ns;
-		return rc;
-	}
-	sweep_health_learn(&ground->answer.health, &answer->health);
-	has_names = learn_names(s, slot, answer);
-	has_taught = learn(s, slot, has_names, answer);
-	if (compare_run(s, ground, slot, answer, differences)) {
-		seen->differ++;
-		seen->first |= at == 0;
-		seen->early |= ground->answer.end == SWEEP_QUIET && answer->end == SWEEP_BY_ITSELF;
-	} else if (slot->paced) {
-		learn_causes(ground, answer);
-	} else if (!has_taught) {
-		sweep_run_remove(&s->runs, slot);
-	}
-	sweep_answer_release(answer);
-	return 0;
-}
-
-/* Starts all at once and compares each with the first of its kind. */
-static int run_beside(struct sweep *s, const struct sweep_slot *slots, size_t count, struct beside *ret,
-	struct buf *differences, struct err *err)
-{
-	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
-	int rc = start_all(s, slots, count, err);
-
-	*ret = (struct beside){0};
-	for (size_t left = count; left && rc == 0; left--) {
-		int at = sweep_jobs_wait(s->runs.job, count, s->v->invariants.count ? &looker : NULL);
-
-		if (at < 0) {
-			sweep_stop(s);
-			break;
-		}
-		rc = take_run(s, (size_t)at, ret, differences, err);
-	}
-	return rc;
-}
-
-/* One; returns whether it differs, or an error. */
-static int run_without(
-	struct sweep *s, const struct sweep_slot *slot, struct buf *differences, struct err *err)
-{
-	struct beside seen;
-	int rc = run_beside(s, slot, 1, &seen, differences, err);
-
-	return rc ? rc : (int)seen.differ;
-}
-
-int sweep_run_full(struct sweep *s, const struct sweep_slot *first, struct buf *differences, struct err *err)
-{
-	struct sweep_slot slots[SWEEP_JOBS_MAX];
-	size_t given = s->v->faults.count, count = given && given < s->jobs ? given : s->jobs;
-	struct beside seen;
-	int rc;
-
-	for (size_t i = 0; i < count; i++) {
-		slots[i] = *first;
-		slots[i].number += i;
-	}
-	rc = run_beside(s, slots, count, &seen, differences, err);
-	return rc ? rc : (int)seen.differ;
 }
 
 static bool may_be_slower(const struct sweep *s)
@@ -250,7 +57,7 @@ static int run_each(struct sweep *s, const struct sweep_slot *slots, size_t coun
 	for (size_t i = 0; i < count && rc == 0 && !s->stopped; i++) {
 		forget_run(s, &slots[i]);
 		*ret_why = why_not(slots[i].laid_over, i == 0);
-		rc = run_without(s, &slots[i], differences, err);
+		rc = sweep_run_without(s, &slots[i], differences, err);
 	}
 	return rc;
 }
@@ -260,8 +67,8 @@ static int run_each(struct sweep *s, const struct sweep_slot *slots, size_t coun
 static int run_both(struct sweep *s, const struct sweep_slot slots[2], const char **ret_why,
 	struct buf *differences, struct err *err)
 {
-	struct beside seen;
-	int rc = run_beside(s, slots, 2, &seen, differences, err);
+	struct sweep_beside seen;
+	int rc = sweep_run_beside(s, slots, 2, &seen, differences, err);
 
 	if (rc || s->stopped)
 		return rc;
@@ -317,7 +124,7 @@ static int run_first(struct sweep *s, struct err *err)
 
 	do {
 		forget_answer(s, false);
-		rc = run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
+		rc = sweep_run_without(s, &(struct sweep_slot){.number = 1}, NULL, err);
 	} while (rc == 0 && sweep_learn_to_collect(s, &s->plain.answer));
 	return rc;
 }
@@ -326,6 +133,23 @@ static int run_first(struct sweep *s, struct err *err)
 static bool has_no_end(const struct sweep *s)
 {
 	return s->plain.answer.end == SWEEP_TIMEOUT && sweep_absorbs(s);
+}
+
+/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
+ * its deletion must be there, and what it is to make or to add must not. And what a program writes may differ from run to
+ * run just because it does not see what it wrote before. */
+static bool needs_all(const struct sweep *s)
+{
+	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
+
+	return (sweep_absorbs(s) && reads_back) || s->runs.options.recorded.released.count ||
+	       sweep_recorded_program_ran(&s->runs.options.recorded);
+}
+
+/* If all others will be laid over the tape a second run tells nothing, unless that comes to nothing. */
+static bool is_once_enough(const struct sweep *s)
+{
+	return !s->plain_fails && !s->why_left_out && needs_all(s);
 }
 
 /* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
@@ -344,8 +168,10 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
 	}
-	return rc == 0 && !s->stopped && !s->plain_fails ? run_again(s, false, ret_why, differences, err)
-							 : rc;
+	s->plain_once = rc == 0 && is_once_enough(s);
+	return rc == 0 && !s->stopped && !s->plain_fails && !s->plain_once
+		       ? run_again(s, false, ret_why, differences, err)
+		       : rc;
 }
 
 static void begin_lockstep(struct sweep *s, const char *why, const struct buf *differences)
@@ -375,17 +201,6 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
 	int rc = find_answer_twice(s, &why, differences, err);
 
 	return rc > 0 && may_be_slower(s) ? find_answer_in_lockstep(s, why, differences, err) : rc;
-}
-
-/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
- * its deletion must be there, and what it is to make or to add must not. And what a program writes may differ from run to
- * run just because it does not see what it wrote before. */
-static bool needs_all(const struct sweep *s)
-{
-	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
-
-	return (sweep_absorbs(s) && reads_back) || s->runs.options.recorded.released.count ||
-	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
 static int find_plain(struct sweep *s, struct err *err)
@@ -424,9 +239,9 @@ static int run_laid_over(struct sweep *s, struct err *err)
 		sweep_answer_release(&s->laid_over.answer);
 		s->laid_over.measure = s->asked;
 		known = sweep_recorded_count(&s->runs.options.recorded);
-		rc = run_without(s, &first, NULL, err);
+		rc = sweep_run_without(s, &first, NULL, err);
 		if (rc == 0 && !s->stopped && known)
-			rc = learn_of_tape(s, &s->laid_over.answer, err);
+			rc = sweep_learn_of_tape(s, &s->laid_over.answer, err);
 		collects = rc == 0 && sweep_learn_to_collect(s, &s->laid_over.answer);
 	} while (rc == 0 && !s->stopped &&
 		 (collects || sweep_recorded_count(&s->runs.options.recorded) > known));
@@ -489,6 +304,18 @@ static void do_without(struct sweep *s, const struct buf *differences)
 	s->search.kinds[SWEEP_DOWNTIME] = false;
 }
 
+/* Then what it comes to as it is must be known after all. */
+static int find_plain_after_all(struct sweep *s, struct buf *differences, struct err *err)
+{
+	int rc;
+
+	buf_clear(differences);
+	rc = find_answer(s, differences, err);
+	if (rc > 0)
+		sweep_say_unsteady(s, differences);
+	return rc;
+}
+
 /* Like it, with its writes overlaid, if a pattern needs that. */
 static int find_overlay(struct sweep *s, struct err *err)
 {
@@ -506,6 +333,8 @@ static int find_overlay(struct sweep *s, struct err *err)
 		rc = sweep_say_nothing_compares(s, &differences, err);
 	else if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s, &differences);
+	if (rc >= 0 && s->why_left_out && s->plain_once)
+		rc = find_plain_after_all(s, &differences, err);
 	s->all_laid_over = s->laid_over.known && all;
 	if (rc >= 0 && all && !s->stopped && !s->unsteady) {
 		buf_clear(&differences);
@@ -578,7 +407,7 @@ int sweep_find_causes(struct sweep *s, struct err *err)
 	if (!(s->patterns & OF_WRITES || sweep_looks_at_writes(&s->search)) || !is_short(s))
 		return 0;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	rc = run_without(s, &slot, &differences, err);
+	rc = sweep_run_without(s, &slot, &differences, err);
 	if (rc == 0 && !s->stopped)
 		s->paced = slot;
 	buf_release(&differences);

@@ -38,7 +38,8 @@ void sweep_fit_jobs(struct sweep *s)
 /* A pause may be a wait for the processor, too. */
 int64_t sweep_choose_quick(const struct sweep *s)
 {
-	int64_t ns = PAUSES_IN_QUICK * s->plain.pause_ns;
+	int64_t plain_ns = s->plain.pause_ns, laid_over_ns = s->laid_over.pause_ns;
+	int64_t ns = PAUSES_IN_QUICK * (plain_ns > laid_over_ns ? plain_ns : laid_over_ns);
 
 	return ns < QUICK_MIN_NS ? QUICK_MIN_NS : ns > QUICK_MAX_NS ? QUICK_MAX_NS : ns;
 }
