@@ -174,18 +174,6 @@ static bool is_url(const char *hook)
 	return strncasecmp(hook, "https://", 8) == 0 || strncasecmp(hook, "http://", 7) == 0;
 }
 
-/* What follows the host may be a token. */
-static int shown_length(const char *url)
-{
-	const char *host = strstr(url, "://") + 3, *end = host + strcspn(host, "/?#"), *at;
-
-	for (at = host; at < end; at++) {
-		if (*at == '@')
-			return (int)(host - url);
-	}
-	return (int)(end - url);
-}
-
 /* `text` is a sentence for people, which chat programs show. */
 static int write_body(const struct fact facts[FACTS], struct buf *to)
 {
@@ -240,25 +228,28 @@ static void post(uv_work_t *work)
 static void on_posted(uv_work_t *work, int status)
 {
 	struct pin_hook *h = work->data;
+	char server[WEB_SERVER_BYTES];
 
 	(void)status;
+	web_server(h->hook, server);
 	if (h->trouble.code)
-		log_warn("the hook at '%.*s' was not told: %s", shown_length(h->hook), h->hook,
-			h->trouble.text);
+		log_warn("the hook at '%s' was not told: %s", server, h->trouble.text);
 	buf_release(&h->body);
 	on_over(h);
 }
 
 static void start_request(struct pin_hook *h, const struct fact facts[FACTS])
 {
+	char server[WEB_SERVER_BYTES];
+
 	h->trouble = (struct err){0};
 	atomic_store(&h->give_up_ns, clock_mono_ns(&clock_system) + LIMIT_NS);
 	buf_init(&h->body, MAX_BODY_BYTES);
 	h->work.data = h;
 	if (write_body(facts, &h->body) == 0 && uv_queue_work(h->x->loop, &h->work, post, on_posted) == 0)
 		return;
-	log_warn(
-		"the hook at '%.*s' was not told: there is too much to tell", shown_length(h->hook), h->hook);
+	web_server(h->hook, server);
+	log_warn("the hook at '%s' was not told: there is too much to tell", server);
 	buf_release(&h->body);
 	h->runs = false;
 }

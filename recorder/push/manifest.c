@@ -396,3 +396,20 @@ char *manifest_leave_out_absent(struct s3 *s, const char *folder, struct manifes
 	free(prefix);
 	return lost;
 }
+
+char *manifest_tell_losses(const struct manifest *m)
+{
+	struct buf text;
+	char *result;
+
+	if (!m->loss_count)
+		return NULL;
+	buf_init(&text, ERR_TEXT_MAX);
+	(void)!buf_printf(&text, NULL, "segments that were removed before the store had them are not shown:");
+	for (size_t i = 0; i < m->loss_count; i++)
+		(void)!buf_printf(
+			&text, NULL, "%s %u to %u", i ? "," : "", m->losses[i].first, m->losses[i].last);
+	result = slice_dup(buf_slice(&text));
+	buf_release(&text);
+	return result;
+}

@@ -76,6 +76,8 @@ bool manifest_is_object(const struct manifest_segment *s, const struct s3_object
 bool manifest_is_sum(const char *text, size_t digits);
 /* Where a segment is, in the tape's folder at that key; the caller frees. */
 char *manifest_segment_key(const char *folder, uint32_t number);
+/* A sentence about segments that the store never had, which the caller frees; NULL: it had all. */
+char *manifest_tell_losses(const struct manifest *m);
 /* Segments that the store has lost since its manifest was written, to a rule of its own or to somebody's hand, are none of
  * the tape any more. A store that lists nothing to us has them all. A sentence about it, which the caller frees; NULL: it
  * has all. */

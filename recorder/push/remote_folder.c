@@ -7,8 +7,11 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/format.h"
+#include "schema/tape/segment.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int read_file(const char *folder, const char *name, struct buf *to, struct err *err)
 {
@@ -85,6 +88,23 @@ static size_t first_of_run(const struct manifest *m)
 	return first;
 }
 
+/* Those that the store has had, and lost since the folder was laid out, would be a hole in the tape. */
+static int remove_others(const char *tape, uint32_t first, uint32_t last, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	int rc = segment_list(tape, &list, &count, err);
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (list[i].number >= first && list[i].number <= last)
+			continue;
+		if (unlink(list[i].path) && errno != ENOENT)
+			rc = err_set_errno(err, errno, "cannot remove '%s'", list[i].path);
+	}
+	segment_list_free(list, count);
+	return rc;
+}
+
 int remote_folder_lay_out(const char *tape, const struct manifest *m, char **ret_note, struct err *err)
 {
 	size_t first = first_of_run(m);
@@ -96,6 +116,9 @@ int remote_folder_lay_out(const char *tape, const struct manifest *m, char **ret
 		rc = remote_cache_file(path, m->segments[i].bytes, err);
 		free(path);
 	}
+	if (!rc)
+		rc = remove_others(
+			tape, m->segments[first].number, m->segments[m->segment_count - 1].number, err);
 	if (!rc && first)
 		*ret_note = xasprintf("the store lacks segments before %u: the tape is read from there on, "
 				      "what came before is not shown",

@@ -492,7 +492,7 @@ static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **
 	rc = rc ? rc : read_manifest(s, p, &m, err);
 	if (rc)
 		return rc;
-	lost = manifest_leave_out_absent(s, p->key, &m);
+	lost = join_notes(manifest_tell_losses(&m), manifest_leave_out_absent(s, p->key, &m));
 	rc = present(&found, err);
 	manifest_release(&m);
 	if (rc) {

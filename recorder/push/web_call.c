@@ -208,32 +208,36 @@ static void note_headers(CURL *easy, struct web_answer *a)
 	a->retry_after_s = end == retry || *end || seconds < 0 || seconds > 3600 ? -1 : (int)seconds;
 }
 
-/* The server a request went to, for sentences: without what follows its name. */
-static int host_length(const char *url)
+void web_server(const char *url, char ret[WEB_SERVER_BYTES])
 {
-	const char *host = strstr(url, "://");
+	const char *host = strstr(url, "://"), *end, *at;
 
 	host = host ? host + 3 : url;
-	return (int)(host - url + (ptrdiff_t)strcspn(host, "/?"));
+	end = host + strcspn(host, "/?#");
+	at = memrchr(host, '@', (size_t)(end - host));
+	snprintf(ret, WEB_SERVER_BYTES, "%.*s%.*s", (int)(host - url), url, (int)(end - (at ? at + 1 : host)),
+		at ? at + 1 : host);
 }
 
 static int tell_failure(struct web *w, const struct web_request *r, CURLcode code, struct err *err)
 {
+	char server[WEB_SERVER_BYTES];
+
+	web_server(r->url, server);
 	if (code == CURLE_ABORTED_BY_CALLBACK && look_for_stop(w, 0, 0, 0, 0))
 		return err_set(err, ERR_STOPPED, "stopped");
 	if (w->too_large)
-		return err_set(err, ERR_TOO_LARGE, "the answer of '%.*s' is larger than %zu bytes",
-			host_length(r->url), r->url, r->max_bytes);
+		return err_set(err, ERR_TOO_LARGE, "the answer of '%s' is larger than %zu bytes", server,
+			r->max_bytes);
 	if (code == CURLE_ABORTED_BY_CALLBACK)
-		return err_set(
-			err, ERR_IO, "cannot read what is to be sent to '%.*s'", host_length(r->url), r->url);
+		return err_set(err, ERR_IO, "cannot read what is to be sent to '%s'", server);
 	if (code == CURLE_URL_MALFORMAT)
 		return err_set(err, ERR_USAGE, "'%s' is no address of a server", r->url);
 	/* Nothing was asked of the server: no later try ends otherwise. */
 	if (code == CURLE_SSL_CACERT_BADFILE || strncmp(w->error, "Unsupported proxy", 17) == 0)
-		return err_set(err, ERR_USAGE, "cannot call '%.*s' from here: %s", host_length(r->url),
-			r->url, *w->error ? w->error : curl_easy_strerror(code));
-	return err_set(err, ERR_NETWORK, "no whole answer from '%.*s': %s", host_length(r->url), r->url,
+		return err_set(err, ERR_USAGE, "cannot call '%s' from here: %s", server,
+			*w->error ? w->error : curl_easy_strerror(code));
+	return err_set(err, ERR_NETWORK, "no whole answer from '%s': %s", server,
 		*w->error ? w->error : curl_easy_strerror(code));
 }
 

@@ -56,6 +56,10 @@ int web_call(
 	struct web *w, const struct web_request *request, struct web_answer *ret, struct err *err) MUST_CHECK;
 void web_answer_release(struct web_answer *a);
 
+/* The server of a URL, for sentences: "https://host:8443", without what may be secret before and after its name. */
+#define WEB_SERVER_BYTES 300
+void web_server(const char *url, char ret[WEB_SERVER_BYTES]);
+
 /* Whether it is a URL of http or https. */
 bool web_is_address(const char *text);
 

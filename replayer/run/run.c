@@ -264,12 +264,14 @@ void run_asked(struct run *r, const struct api_path *what, enum verb verb)
 		r->struck.ns = 0;
 }
 
-/* A create of an object that exists already has not failed: many programs make sure in this way that it exists. */
+/* A create of what exists already has not failed, nor the deletion of what does not: many programs make sure in this way that it is
+ * there, or gone. */
 static bool has_failed(const struct run_write_row *row)
 {
 	bool is_there = row->status == 409 && slice_is(row->verb, "create");
+	bool is_gone = row->status == 404 && slice_is(row->verb, "delete");
 
-	return row->status >= 400 && !is_there;
+	return row->status >= 400 && !is_there && !is_gone;
 }
 
 /* Programs rest longer each time that they fail, so what fails after a fault has struck is waited for as that is. */

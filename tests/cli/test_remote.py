@@ -360,6 +360,22 @@ class Trouble(RemoteTest, SmallDisk):
         self.assert_fails(self.run_remote("info", "s3://tapes/nothing", code=1), 1, "cannot read 's3://tapes/nothing': no tape there")
         self.assert_fails(self.run_remote("info", "s3://other/x", code=1), 1, "the store has no bucket 'other'")
 
+    def test_an_object_that_vanished_after_the_tape_was_read_is_told_and_the_rest_is_read(self):
+        self.query()
+        del self.store.objects[self.store.keys("seg-")[-2]]
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT min(seq) > 1 AS later FROM events", "--format", "json", code=3)
+        self.assertEqual(json.loads(done.stdout), [{"later": 1}])
+        self.assertIn("the store has lost 1 of 2 segments, number 1 is the first", done.stderr)
+
+    def test_what_the_store_never_had_is_told(self):
+        key = self.store.keys("manifest.json")[0]
+        manifest = json.loads(self.store.objects[key].body)
+        manifest["lost"] = [{"first": 1, "last": 1, "noticed_ns": 1}]
+        manifest["segments"] = manifest["segments"][1:]
+        self.store.objects[key].body = json.dumps(manifest).encode()
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT 1", code=3)
+        self.assertIn("segments that were removed before the store had them are not shown: 1 to 1", done.stderr)
+
     def test_a_hole_between_segments_is_told_and_the_rest_is_read(self):
         key = self.store.keys("manifest.json")[0]
         manifest = json.loads(self.store.objects[key].body)

@@ -1,6 +1,7 @@
 #include "recorder/push/aws_profile.h"
 #include "recorder/push/manifest.h"
 #include "recorder/push/patience.h"
+#include "recorder/push/web_call.h"
 #include "recorder/push/xml_text.h"
 #include "schema/base/clock.h"
 #include "tests/unit/unit.h"
@@ -150,7 +151,22 @@ START_TEST(patience_silence_s__is_no_longer_than_what_is_left_but_long_enough_to
 }
 END_TEST
 
-UNIT_MAIN("push_parts", xml_text__gives_the_first_such_element_with_its_entities_replaced,
+START_TEST(web_server__leaves_out_what_may_be_secret)
+{
+	static const char *const cases[][2] = {{"https://chat.example/hooks/T0KEN", "https://chat.example"},
+		{"http://user:p@ss@127.0.0.1:80?token=x", "http://127.0.0.1:80"},
+		{"http://[::1]:9/@x", "http://[::1]:9"}};
+	char server[WEB_SERVER_BYTES];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		web_server(cases[i][0], server);
+		ck_assert_str_eq(server, cases[i][1]);
+	}
+}
+END_TEST
+
+UNIT_MAIN("push_parts", web_server__leaves_out_what_may_be_secret,
+	xml_text__gives_the_first_such_element_with_its_entities_replaced,
 	xml_cut__passes_by_what_is_not_closed, aws_profile_read__takes_the_section_of_its_name_alone,
 	aws_profile_read__bears_any_text, manifest__is_read_as_it_was_written,
 	manifest_parse__refuses_what_is_none, s3_place_parse__cuts_bucket_and_key,

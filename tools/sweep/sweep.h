@@ -111,7 +111,7 @@ struct sweep_position {
 	char *what;   /* "status.phase Running, then deleted", "answered late"; NULL: the kind says it all */
 	size_t alike; /* places of this sort that the tape has */
 	size_t turn;  /* of them, which this is, from 0 */
-	bool is_healed;      /* of SWEEP_CHANGES: the object changes once more after it */
+	bool is_healed;      /* what goes wrong may be mended: the object changes, comes back or goes later */
 	bool reached, leads; /* the program was sent that event without gaps; the first of its pattern */
 };
 

@@ -136,7 +136,30 @@ struct comparing {
 	size_t differ;
 };
 
+/* Who has not written to an object of the tape left it as it was, which may be how the other has left it in the end. */
+static bool is_as_before(const struct sweep_measure *m, const struct sweep_effect *written)
+{
+	struct sweep_effect before = *written;
+	struct content_difference d;
+
+	if (!written->tape)
+		return false;
+	before.content = before.tape;
+	if (sweep_content_differs(m, &before, written, &d)) {
+		content_difference_release(&d);
+		return false;
+	}
+	return true;
+}
+
 /* Either may be NULL. */
+static bool is_different(const struct comparing *c, const struct sweep_effect *a,
+	const struct sweep_effect *b, struct content_difference *ret)
+{
+	return a && b ? sweep_content_differs(c->m, a, b, ret) : !is_as_before(c->m, a ? a : b);
+}
+
+/* As is_different. */
 static void compare_pair(struct comparing *c, const struct sweep_effect *a, const struct sweep_effect *b)
 {
 	const char *key = a ? a->key : b->key;
@@ -144,7 +167,7 @@ static void compare_pair(struct comparing *c, const struct sweep_effect *a, cons
 		       text_list_has(&c->sides[1].ends, key) ||
 		       (a && b && text_list_has(&c->with->exchanged, b->key));
 	struct content_difference d = {0};
-	bool differs = !excused && (!a || !b || sweep_content_differs(c->m, a, b, &d));
+	bool differs = !excused && is_different(c, a, b, &d);
 
 	c->differ += differs;
 	if (differs && c->differ <= KEYS_SHOWN && a && b)

@@ -45,11 +45,9 @@ struct sweep {
 	int64_t begun_ns;  /* ... and trying */
 	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
-	/* Of sweep_patience.c. */
-	/* [laid_over]: the longest quiet that is known to bring nothing more without faults */
+	/* Of sweep_patience.c; [laid_over]: the longest quiet that is known to bring nothing more without faults */
 	int64_t patient_ns[2];
-	int64_t wanted_settle_ns; /* a quiet of that length must be known before more is tried; 0: none */
-	bool wanted_laid_over;
+	bool is_patient;  /* a run without faults is looked at for that */
 	bool keeps_all;   /* the command waits for what it writes */
 	bool plain_fails; /* otherwise it comes to nothing that could be compared */
 	bool plain_once;  /* one run as it is was enough, as all is laid over the tape */
@@ -160,11 +158,13 @@ bool sweep_was_quiet_enough(const struct sweep *s, const struct sweep_ground *gr
 	const struct sweep_slot *slot, const struct sweep_answer *answer);
 void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *ground, struct sweep_try *try,
 	const struct sweep_answer *answer, const char *news);
-/* Whether that try is to be quiet for longer at the end than the command has been without faults. */
-bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot);
-/* Looks at a longer run without faults. If it comes to something else, the sweep begins anew with a longer --settle, or with
- * all writes overlaid. */
-int sweep_wait_longer(struct sweep *s, struct err *err) MUST_CHECK;
+/* Whether it is to be quiet for longer at the end than the command has been without faults. */
+bool sweep_must_wait(const struct sweep *s, const struct sweep_try *try);
+/* A longer run without faults, for that try. If it comes to something else, all begins anew with a longer --settle, or with all
+ * writes overlaid: once nothing runs. */
+int sweep_patience_begin(struct sweep *s, size_t at, const struct sweep_try *try, struct err *err) MUST_CHECK;
+int sweep_patience_judge(struct sweep *s, size_t at, struct err *err) MUST_CHECK;
+void sweep_begin_anew(struct sweep *s);
 
 /* ---- sweep_recheck.c ---- */
 

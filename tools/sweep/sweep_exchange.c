@@ -297,7 +297,84 @@ static int look_closer(const char *tape, const char *const runs[2], const struct
 	return rc;
 }
 
-/* ---- both ---- */
+/* ---- who is assigned to whom ---- */
+
+/* How often that value is in that field, of the objects in which it differs. */
+static size_t count_gifts(const struct gifts *all, const struct given *like, bool with)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct given *o = &all->items[i];
+
+		n += o->with == with && is_same_field(o, like) && strcmp(o->value, like->value) == 0;
+	}
+	return n;
+}
+
+/* Whether the object has changed places with others: each value is there as often as in the other run. *names gets the values. */
+static bool is_permuted(const struct gifts *all, const struct sweep_effect *of, struct text_list *names)
+{
+	size_t n = 0, known = names->count;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct given *g = &all->items[i];
+
+		if (g->of != of)
+			continue;
+		if (g->value[0] != '"' || count_gifts(all, g, true) != count_gifts(all, g, false)) {
+			names->count = known;
+			return false;
+		}
+		text_list_add(names, g->value);
+		n++;
+	}
+	return n > 0;
+}
+
+/* Whether one of them is no name of an object that is there at the end of the tape. */
+static int look_for_names(const char *tape, const struct text_list *names, bool *ret_gone, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_flag, .context = ret_gone};
+	struct sql_session *s = NULL;
+	int rc = sql_session_open(tape, &s, err);
+
+	*ret_gone = false;
+	for (size_t i = 0; i < names->count && rc == 0 && !*ret_gone; i++)
+		rc = sql_session_run_format(s, &sink, err,
+			"SELECT NOT EXISTS (SELECT 1 FROM events AS e WHERE name = json_extract(%Q, '$') AND type <> 'DELETED'"
+			" AND seq = (SELECT max(seq) FROM events AS l WHERE l.apigroup = e.apigroup AND l.resource = e.resource"
+			"  AND l.namespace IS e.namespace AND l.name = e.name))",
+			names->items[i]);
+	sql_session_close(s);
+	return rc;
+}
+
+/* Which of several an object is assigned to may depend on what came before, as on how much each had: all that counts is how many each
+ * has in the end. */
+static int find_permuted(
+	const char *tape, const struct gifts *all, struct sweep_answer *answer, struct err *err)
+{
+	struct text_list names = {0}, permuted = {0};
+	bool gone = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < answer->effect_count && all->count; i++) {
+		if (is_permuted(all, &answer->effects[i], &names))
+			text_list_add(&permuted, answer->effects[i].key);
+	}
+	if (permuted.count)
+		rc = look_for_names(tape, &names, &gone, err);
+	for (size_t i = 0; i < permuted.count && rc == 0 && !gone; i++) {
+		if (!text_list_has(&answer->exchanged, permuted.items[i]))
+			text_list_add(&answer->exchanged, permuted.items[i]);
+	}
+	free(names.items);
+	free(permuted.items);
+	return rc;
+}
+
+/* ---- all ---- */
 
 int sweep_exchange_find(const char *tape, const char *without, const char *with,
 	const struct sweep_ground *ground, struct sweep_answer *answer, struct err *err)
@@ -317,6 +394,7 @@ int sweep_exchange_find(const char *tape, const char *without, const char *with,
 		rc = look_closer(tape, runs, &all, &nexts, &is_more, err);
 	if (is_more)
 		answer->exchanged.count = 0;
+	rc = rc ? rc : find_permuted(tape, &all, answer, err);
 	free(nexts.items);
 	for (size_t i = 0; i < all.count; i++) {
 		free(all.items[i].field);

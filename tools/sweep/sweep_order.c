@@ -44,6 +44,8 @@ static int by_sort(const void *left, const void *right)
 	if (order == 0)
 		order = (a->nth > b->nth) - (a->nth < b->nth);
 	if (order == 0)
+		order = a->is_healed - b->is_healed;
+	if (order == 0)
 		order = (a->seq > b->seq) - (a->seq < b->seq);
 	return order ? order : strcmp(a->resource, b->resource);
 }
@@ -75,6 +77,8 @@ static int by_telling(const void *left, const void *right)
 		return a->others ? 1 : -1;
 	if (is_one_of_many(a) != is_one_of_many(b))
 		return is_one_of_many(a) ? 1 : -1;
+	if (a->is_healed != b->is_healed)
+		return a->is_healed ? 1 : -1;
 	if (a->alike != b->alike)
 		return a->alike < b->alike ? -1 : 1;
 	if (a->seq != b->seq)
@@ -93,6 +97,13 @@ static bool changes_something(const struct sweep_position *p)
 	return strncmp(p->write, "update ", 7) == 0 || strncmp(p->write, "patch ", 6) == 0;
 }
 
+/* Of what nothing heals, if there is any. */
+static bool is_last_to_stay(const struct sweep_positions *p, size_t first, size_t at, size_t end)
+{
+	return at + 1 == end ||
+	       (!p->items[first].is_healed && !p->items[at].is_healed && p->items[at + 1].is_healed);
+}
+
 /* Of those from `first` to `end`. The last write and the last end of an object come second: nothing that happens later heals
  * what follows from them. Then come deaths between several writes at once, and after these errors there. */
 static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, size_t end)
@@ -106,7 +117,7 @@ static size_t turn_of(const struct sweep_positions *p, size_t first, size_t at, 
 		return at - first + 1;
 	if (!(of->write || replaces || is_end(of)) || at == first)
 		return at - first;
-	return at == end - 1 ? 1 : at - first + 1;
+	return is_last_to_stay(p, first, at, end) ? 1 : at - first + 1;
 }
 
 /* Of what lasts the whole tape none leads: its run takes long. Nor what misses nothing: few programs mind. */

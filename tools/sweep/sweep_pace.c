@@ -84,10 +84,10 @@ static void keep_apart(struct sweep *s, bool laid_over, const struct buf *differ
 	s->jobs = 1;
 }
 
-/* To see how fast runs may go takes two more, which must leave time for a fault. */
-static bool has_time_to_see(const struct sweep *s)
+/* For so many rounds of runs. */
+static bool has_time_for(const struct sweep *s, int64_t rounds)
 {
-	return sweep_budget_allows(s, 3 * s->runs.job[0].lasted_ns);
+	return sweep_budget_allows(s, rounds * s->runs.job[0].lasted_ns);
 }
 
 int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, struct err *err)
@@ -97,18 +97,19 @@ int sweep_find_pace(struct sweep *s, bool laid_over, struct buf *differences, st
 	int rc;
 
 	s->runs.quick_ns = sweep_choose_quick(s);
-	if (!has_time_to_see(s)) {
+	/* To see how fast runs may go takes one or two more, which must leave time for faults. */
+	if (!has_time_for(s, 2)) {
 		s->jobs = 1;
 		return 0;
 	}
-	rc = find_quick(s, 3, laid_over, differences, err);
+	rc = has_time_for(s, 3) ? find_quick(s, 3, laid_over, differences, err) : 1;
 	if (rc <= 0 || s->stopped || s->jobs == 1)
 		return rc < 0 ? rc : 0;
 	rc = sweep_run_full(
 		s, &(struct sweep_slot){.number = 3 + s->jobs, .laid_over = laid_over}, differences, err);
 	if (rc > 0)
 		keep_apart(s, laid_over, differences);
-	if (rc == 0 && unsteady->count > known)
+	if (rc == 0 && unsteady->count > known && has_time_for(s, 2))
 		rc = find_quick(s, 3 + 2 * s->jobs, laid_over, differences, err);
 	return rc < 0 ? rc : 0;
 }

@@ -8,8 +8,8 @@
  *   quiet, --settle 2s           |---|
  *   quiet, tried again           |------|- ...
  *
- * So the first such try waits until a run without faults has been as quiet for longer than that. If it comes to something
- * else, all begins anew: with its writes overlaid if they were absorbed, as it may wait for them; else with a --settle longer
+ * So such a try waits until a run without faults has been quiet for longer than that, while others go on. If it comes to
+ * something else, all begins anew: with its writes overlaid if they were absorbed, as it may wait for them; else with a --settle longer
  * than its pauses. A shard only says so: all shards are to try the same.
  */
 #include "tools/sweep/sweep_course.h"
@@ -83,17 +83,9 @@ void sweep_choose_settle(const struct sweep *s, const struct sweep_ground *groun
 		try->settle_ns = ns;
 }
 
-bool sweep_must_wait(struct sweep *s, const struct sweep_slot *slot)
+bool sweep_must_wait(const struct sweep *s, const struct sweep_try *try)
 {
-	int64_t wanted_ns = slot->of->settle_ns;
-
-	if (wanted_ns <= s->patient_ns[slot->laid_over])
-		return false;
-	if (wanted_ns > s->wanted_settle_ns) {
-		s->wanted_settle_ns = wanted_ns;
-		s->wanted_laid_over = slot->laid_over;
-	}
-	return true;
+	return try->settle_ns > s->patient_ns[try->position->laid_over];
 }
 
 /* Half as long again as its longest pause, if that is less. */
@@ -113,7 +105,7 @@ static void tell(const struct sweep *s, const char *remedy, const struct buf *di
 }
 
 /* The tries so far are worth nothing. */
-static void begin_anew(struct sweep *s)
+void sweep_begin_anew(struct sweep *s)
 {
 	for (size_t i = 0; i < s->try_count; i++) {
 		sweep_run_remove(&s->runs, &(struct sweep_slot){.of = &s->tries[i]});
@@ -126,7 +118,6 @@ static void begin_anew(struct sweep *s)
 	s->ended = 0;
 	s->ran_ns = 0;
 	s->patient_ns[0] = s->patient_ns[1] = 0;
-	s->begins_anew = true;
 }
 
 static void take_longer(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *patient,
@@ -150,27 +141,36 @@ static void take_longer(struct sweep *s, const struct sweep_slot *slot, const st
 		s->keeps_all = true;
 	else
 		s->runs.options.settle_ns = settle_ns;
-	begin_anew(s);
+	s->begins_anew = true;
 }
 
-int sweep_wait_longer(struct sweep *s, struct err *err)
+int sweep_patience_begin(struct sweep *s, size_t at, const struct sweep_try *try, struct err *err)
 {
-	int64_t settle_ns = PATIENCE_TIMES * s->wanted_settle_ns;
-	const struct sweep_slot slot = {.number = NUMBER,
-		.laid_over = s->wanted_laid_over,
+	int64_t settle_ns = PATIENCE_TIMES * try->settle_ns;
+
+	s->is_patient = true;
+	s->runs.slot[at] = (struct sweep_slot){.number = NUMBER,
+		.laid_over = try->position->laid_over,
 		.settle_ns = settle_ns < PATIENCE_MAX_NS ? settle_ns : PATIENCE_MAX_NS};
-	const struct sweep_ground *ground = sweep_ground_of(s, slot.laid_over);
+	return sweep_run_start(&s->runs, at, err);
+}
+
+int sweep_patience_judge(struct sweep *s, size_t at, struct err *err)
+{
+	const struct sweep_slot *slot = &s->runs.slot[at];
+	const struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer patient = {0};
 	struct buf differences;
-	int rc = sweep_run_alone(s, &slot, &patient, err);
+	int rc = sweep_run_read(&s->runs, at, &patient, err);
 	/* A command that is never quiet for that time does not pause. */
-	bool is_known = rc == 0 && !s->stopped && patient.end == ground->answer.end;
+	bool is_known = rc == 0 && patient.end == ground->answer.end;
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	s->patient_ns[slot.laid_over] = slot.settle_ns;
+	s->is_patient = false;
+	s->patient_ns[slot->laid_over] = slot->settle_ns;
 	if (is_known && sweep_compare(&ground->measure, &ground->answer, &patient, "the first", &differences))
-		take_longer(s, &slot, &patient, &differences);
-	sweep_run_remove(&s->runs, &slot);
+		take_longer(s, slot, &patient, &differences);
+	sweep_run_remove(&s->runs, slot);
 	buf_release(&differences);
 	sweep_answer_release(&patient);
 	return rc;

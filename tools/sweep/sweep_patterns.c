@@ -74,7 +74,8 @@ static int add_write(void *context, const struct sql_value *v, size_t count, str
 		.resource = slice_dup(v[2].bytes),
 		.is_farewell = v[3].integer,
 		.is_kept = v[4].integer,
-		.is_overtaken = v[5].integer};
+		.is_overtaken = v[5].integer,
+		.is_healed = v[6].integer};
 
 	(void)count;
 	(void)err;
@@ -159,6 +160,8 @@ static const char writes_sql[] =
 	", policy = 'overlay' AND status < 300"
 	", coalesce((SELECT e.uid = json_extract(w.object, '$.metadata.uid') FROM events AS e WHERE e.seq ="
 	"  (SELECT min(seq) FROM sent WHERE seq > w.seq) AND json_valid(w.object)), 0)"
+	", EXISTS (SELECT 1 FROM events AS e WHERE e.type = 'DELETED' AND e.seq > w.seq AND e.apigroup = w.apigroup"
+	"  AND e.resource = w.resource AND coalesce(e.namespace, '') = coalesce(w.namespace, '') AND e.name = w.name)"
 	" FROM writes AS w WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
 
 /* What it watches, how often it writes there itself, whether the tape has anything there; and the last events that it was sent of it,
@@ -209,6 +212,7 @@ static struct sweep_position *add_write_place(struct sweep_facts *f, enum sweep_
 	p->write = xstrdup(w->kind);
 	p->seq = p->last_seq = w->seq;
 	p->is_farewell = w->is_farewell;
+	p->is_healed = w->is_healed;
 	return p;
 }
 

@@ -12,6 +12,7 @@ struct sweep_own_write {
 	bool is_kept;      /* it lies over the tape */
 	bool is_farewell;  /* to an object that is being deleted, as where a finalizer is taken away */
 	bool is_overtaken; /* the next event that the program is sent is of that object as well */
+	bool is_healed;    /* the tape deletes that object later, with whatever is wrong with it */
 };
 
 struct sweep_facts {

@@ -182,7 +182,8 @@ static void find_around(const struct sweep_finding *f, size_t i)
 	if (r->type != 'D')
 		return;
 	if (f->what->kinds[SWEEP_DELETION])
-		sweep_positions_add(f, SWEEP_DELETION, i, i);
+		sweep_positions_add(f, SWEEP_DELETION, i, i)->is_healed =
+			f->all->items[i].next != SWEEP_NO_ROW;
 	if (f->what->kinds[SWEEP_DOWNTIME])
 		sweep_positions_add(f, SWEEP_DOWNTIME, i, i);
 	first = find_termination(f->all, i);

@@ -90,19 +90,16 @@ static struct sweep_try *find_ordinary_end(struct sweep *s)
 	return NULL;
 }
 
-/* The first. */
-static struct sweep_try *next_try(struct sweep *s)
+/* The first. Or, if `waits`, the first that waits for a longer run without faults. */
+static struct sweep_try *next_try(struct sweep *s, bool waits)
 {
 	bool is_in_time = sweep_has_time(s);
-	struct sweep_try *end = s->wanted_settle_ns ? NULL : find_ordinary_end(s);
 
-	if (end)
-		return end;
-
-	for (size_t i = 0; i < s->try_count && !s->wanted_settle_ns; i++) {
+	for (size_t i = 0; i < s->try_count; i++) {
 		struct sweep_try *try = &s->tries[i];
+		bool must_wait = try->is_put_back && sweep_must_wait(s, try);
 
-		if (try->verdict == SWEEP_UNTRIED && may_begin(s, try, is_in_time))
+		if (try->verdict == SWEEP_UNTRIED && must_wait == waits && may_begin(s, try, is_in_time))
 			return try;
 	}
 	return NULL;
@@ -380,7 +377,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		sweep_choose_settle(s, ground, try, &answer, is_known ? NULL : differences);
 	if (asks_at_intervals(try, &answer))
 		try->settle_ns = 0;
-	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, slot)) {
+	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, try)) {
 		try->is_put_back = true;
 		*ret_next = SWEEP_OVER;
 	}
@@ -460,40 +457,87 @@ static enum sweep_stage first_stage(struct sweep_try *try)
 	return goes_on ? SWEEP_AGAIN : SWEEP_FIRST;
 }
 
-/* Keeps all jobs busy until there is nothing left to try, or what runs is over and more has to be known first. */
+/* What is to run in a slot that is free. Returns 1, or 0 if there is nothing. */
+static int begin_next(struct sweep *s, size_t at, struct err *err)
+{
+	struct sweep_try *waiting = s->is_patient ? NULL : next_try(s, true), *try;
+	int rc;
+
+	if (s->begins_anew)
+		return 0;
+	if (waiting) {
+		rc = sweep_patience_begin(s, at, waiting, err);
+		return rc ? rc : 1;
+	}
+	try = find_ordinary_end(s);
+	try = try ?
+	try : next_try(s, false)
+		;
+	if (!try)
+		return 0;
+	rc = begin_try(s, at, try, first_stage(try), err);
+	return rc ? rc : 1;
+}
+
+/* Judges what has ended, and begins what follows of the same try. */
+static int go_on(struct sweep *s, size_t at, struct err *err)
+{
+	struct sweep_slot *slot = &s->runs.slot[at];
+	enum sweep_stage stage;
+	int rc;
+
+	if (!slot->of)
+		return sweep_patience_judge(s, at, err);
+	if (s->begins_anew) {
+		sweep_run_remove(&s->runs, slot);
+		sweep_alarm_release(&slot->broken);
+		return 0;
+	}
+	rc = sweep_tries_judge(s, at, &stage, err);
+	return rc || stage == SWEEP_OVER ? rc : begin_try(s, at, slot->of, stage, err);
+}
+
+/* Gives each slot that is free something to do; returns how many are busy. */
+static int fill_slots(struct sweep *s, struct err *err)
+{
+	int busy = 0, rc = 1;
+
+	for (size_t i = 0; i < s->jobs; i++) {
+		if (!s->runs.job[i].pid && rc > 0)
+			rc = begin_next(s, i, err);
+		if (rc < 0)
+			return rc;
+		busy += s->runs.job[i].pid != 0;
+	}
+	return busy;
+}
+
+/* Keeps all jobs busy until there is nothing left to try. */
 static int run_untried(struct sweep *s, struct err *err)
 {
 	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
 	bool shown = isatty(STDERR_FILENO);
-	enum sweep_stage stage;
-	struct sweep_try *try;
-	size_t running = 0;
-	int rc = 0;
+	int busy;
 
-	while (rc == 0 && running < s->jobs && (try = next_try(s)))
-		rc = begin_try(s, running++, try, first_stage(try), err);
-	while (rc == 0 && running) {
-		int at;
+	while ((busy = fill_slots(s, err)) > 0) {
+		int at, rc;
 
 		sweep_show_progress(s, shown);
 		at = sweep_jobs_wait(s->runs.job, s->jobs, s->v->invariants.count ? &looker : NULL);
 		if (at < 0) {
 			sweep_stop(s);
+			busy = 0;
 			break;
 		}
-		rc = sweep_tries_judge(s, (size_t)at, &stage, err);
-		if (rc)
+		rc = go_on(s, (size_t)at, err);
+		if (rc) {
+			busy = rc;
 			break;
-		try = stage == SWEEP_OVER ? next_try(s) : s->runs.slot[at].of;
-		if (try)
-			rc = begin_try(
-				s, (size_t)at, try, stage == SWEEP_OVER ? first_stage(try) : stage, err);
-		else
-			running--;
+		}
 	}
 	if (shown)
 		fputs("\r\033[K", stderr);
-	return rc;
+	return busy;
 }
 
 int sweep_run_tries(struct sweep *s, struct err *err)
@@ -501,12 +545,9 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 	int rc;
 
 	s->begun_ns = clock_mono_ns(&clock_system);
-	do {
-		s->wanted_settle_ns = 0;
-		rc = run_untried(s, err);
-		if (rc == 0 && s->wanted_settle_ns && !s->stopped)
-			rc = sweep_wait_longer(s, err);
-	} while (rc == 0 && s->wanted_settle_ns && !s->stopped && !s->begins_anew);
+	rc = run_untried(s, err);
+	if (s->begins_anew)
+		sweep_begin_anew(s);
 	for (size_t i = 0; i < s->try_count; i++) {
 		if (s->tries[i].is_put_back)
 			forget_try(s, &s->tries[i]);

@@ -16,47 +16,51 @@
 #define SHOWS_THE_END                                                                                        \
 	"(%d AND l.type = 'DELETED' AND l.uid IS c.uid AND json_extract(c.object, '$.metadata.deletionTimestamp') IS NOT NULL)"
 
+/* For a path in a longer one. Of a map or a list that is new, all of it is what changed. */
+#define DOTTED(path) "replace(" path " || '.', '[', '.')"
+
 /* 0: not to be seen. `telling` are the versions of the object that show what the event changed (one that is to go does not
  * show what there was to do before): every word, as in "phase Running", and at least one field. `lost` are the fields that
  * a version no longer shows. `views` are the versions that the program was shown, for how long each was its newest, until
  * the program was killed or a request of it was refused, and for how long it lived on. Who deletes the object in answer to the
  * event has seen it, however soon a fault followed: `acted`.
  * `others` are objects that the effect names and that are deleted later: it answers to the event and to these together. */
+/* clang-format off */
 static const char seen_sql[] =
 	"WITH cause AS (SELECT * FROM events WHERE seq = %llu), effect AS (SELECT %Q AS text),"
 	" ends AS (SELECT (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq') AS seq,"
-	"  (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns') AS time_ns),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns') AS time_ns),"
 	" later AS MATERIALIZED (SELECT e.seq, e.type, e.uid, e.object,"
-	"  json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AS is_ending FROM events AS e, cause AS c, ends"
-	"  WHERE e.apigroup = c.apigroup AND e.resource = c.resource AND e.namespace IS c.namespace"
-	"  AND e.name = c.name AND e.seq BETWEEN c.seq AND ends.seq),"
+	" json_extract(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AS is_ending FROM events AS e, cause AS c, ends"
+	" WHERE e.apigroup = c.apigroup AND e.resource = c.resource AND e.namespace IS c.namespace"
+	" AND e.name = c.name AND e.seq BETWEEN c.seq AND ends.seq),"
 	" changed AS MATERIALIZED (SELECT path, new NOT GLOB '*[^A-Za-z]*' AND length(new) BETWEEN 1 AND 24 AS is_word"
-	"  FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
+	" FROM changes, cause AS c WHERE changes.seq = c.seq AND c.type = 'MODIFIED'),"
 	" lost AS MATERIALIZED (SELECT l.seq, changed.path, is_word FROM later AS l, cause AS c, json_each(jdiff(c.object, l.object)) AS d"
-	"  JOIN changed ON changed.path = json_extract(d.value, '$.path') WHERE c.type = 'MODIFIED'),"
+	" JOIN changed ON instr(" DOTTED("json_extract(d.value, '$.path')") ", " DOTTED("changed.path") ") = 1 WHERE c.type = 'MODIFIED'),"
 	" telling AS MATERIALIZED (SELECT l.seq FROM later AS l, cause AS c WHERE l.seq < %llu AND (c.type = 'DELETED' OR " SHOWS_THE_END
-	"  OR (l.type <> 'DELETED' AND l.uid IS c.uid"
-	"   AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
-	"   EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word)))))),"
+	" OR (l.type <> 'DELETED' AND l.uid IS c.uid"
+	" AND l.is_ending <= (SELECT is_ending FROM later WHERE seq = c.seq) AND (c.type <> 'MODIFIED' OR (EXISTS (SELECT path FROM changed"
+	" EXCEPT SELECT path FROM lost WHERE seq = l.seq) AND NOT EXISTS (SELECT 1 FROM lost WHERE seq = l.seq AND is_word)))))),"
 	" shown AS (SELECT d.seq, d.out_ns AS at, 0 AS killed FROM deliveries AS d JOIN later USING (seq)"
-	"  UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
-	"   WHERE r.status = 200 AND r.apigroup = c.apigroup AND r.resource = c.resource AND r.seq >= c.seq"
-	"   AND (r.verb = 'list' OR (r.verb = 'get' AND r.name = c.name AND coalesce(r.namespace, '') = coalesce(c.namespace, '')))"
-	"   AND r.request NOT IN (SELECT request FROM faults WHERE what IN ('stale_view', 'stale_list') AND request IS NOT NULL)"
-	"  UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
-	"   WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list', 'wait'))),"
+	" UNION ALL SELECT (SELECT max(l.seq) FROM later AS l WHERE l.seq <= r.seq), r.time_ns, 0 FROM requests AS r, cause AS c"
+	" WHERE r.status = 200 AND r.apigroup = c.apigroup AND r.resource = c.resource AND r.seq >= c.seq"
+	" AND (r.verb = 'list' OR (r.verb = 'get' AND r.name = c.name AND coalesce(r.namespace, '') = coalesce(c.namespace, '')))"
+	" AND r.request NOT IN (SELECT request FROM faults WHERE what IN ('stale_view', 'stale_list') AND request IS NOT NULL)"
+	" UNION ALL SELECT NULL, time_ns, step = 'restart' FROM faults"
+	" WHERE step = 'restart' OR (step = 'request' AND what NOT IN ('stale_view', 'stale_list', 'wait'))),"
 	" restarts AS MATERIALIZED (SELECT time_ns FROM faults WHERE step = 'restart'),"
 	" views AS (SELECT seq, lead(at, 1, (SELECT time_ns FROM ends)) OVER w - at AS lasted_ns,"
-	"  lead(killed, 1, 0) OVER w AS killed,"
-	"  (SELECT min(time_ns) FROM restarts WHERE time_ns >= shown.at) - at AS lived_ns"
-	"  FROM shown WINDOW w AS (ORDER BY at, seq)),"
+	" lead(killed, 1, 0) OVER w AS killed,"
+	" (SELECT min(time_ns) FROM restarts WHERE time_ns >= shown.at) - at AS lived_ns"
+	" FROM shown WINDOW w AS (ORDER BY at, seq)),"
 	" acted AS (SELECT 1 FROM writes AS w, cause AS c WHERE w.seq = c.seq AND w.status BETWEEN 200 AND 299"
-	"  AND (w.verb = 'delete' OR w.subresource = 'eviction') AND w.apigroup = c.apigroup AND w.resource = c.resource"
-	"  AND w.name = c.name AND coalesce(w.namespace, '') = coalesce(c.namespace, '')"
-	"  AND NOT EXISTS (SELECT 1 FROM restarts)),"
+	" AND (w.verb = 'delete' OR w.subresource = 'eviction') AND w.apigroup = c.apigroup AND w.resource = c.resource"
+	" AND w.name = c.name AND coalesce(w.namespace, '') = coalesce(c.namespace, '')"
+	" AND NOT EXISTS (SELECT 1 FROM restarts)),"
 	" others AS MATERIALIZED (SELECT e.seq FROM events AS e, cause AS c, effect, ends WHERE e.type = 'DELETED'"
-	"  AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
-	"   OR (e.name <> c.name AND " SWEEP_NAMES("text",
+	" AND e.seq > c.seq AND e.seq <= ends.seq AND e.uid IS NOT c.uid AND (instr(text, e.uid)"
+	" OR (e.name <> c.name AND " SWEEP_NAMES("text",
 		"e") "))),"
 		     " passed AS (SELECT seq, (SELECT min(at) FROM (SELECT out_ns AS at FROM deliveries WHERE seq >= o.seq"
 		     "  UNION ALL SELECT time_ns FROM requests WHERE seq >= o.seq)) AS at FROM others AS o)"
@@ -65,6 +69,7 @@ static const char seen_sql[] =
 		     "    AND (lived_ns IS NULL OR lived_ns >= %lld)) OR EXISTS (SELECT 1 FROM acted))"
 		     "  AND NOT EXISTS (SELECT 1 FROM passed WHERE at < %lld + coalesce((SELECT min(at) FROM shown JOIN telling USING (seq)),"
 		     "   (SELECT time_ns FROM ends))))";
+/* clang-format on */
 
 static int on_truth(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
