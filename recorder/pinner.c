@@ -36,6 +36,9 @@ struct pinner {
 	int64_t moment_ns;     /* of the event that is answered */
 	uint64_t until_seq;    /* the last event that is to be on the pin; 0: not known yet */
 	char *name;            /* of the pin; owned */
+	/* Of the pin after this one, for an event that came when this one's end was settled; NULL: none; owned. */
+	char *next_name;
+	int64_t next_moment_ns;
 	int tries;
 	bool comes_again; /* the copy failed */
 };
@@ -49,25 +52,29 @@ static char *pins_folder(const struct pinner *p)
 	return tape_beside(p->x->tape_path, "pins");
 }
 
-static char *pin_path(const struct pinner *p)
+static char *pin_path(const struct pinner *p, const char *name)
 {
-	char *folder = pins_folder(p), *path = xasprintf("%s/%s" PIN_ENDING, folder, p->name);
+	char *folder = pins_folder(p), *path = xasprintf("%s/%s" PIN_ENDING, folder, name);
 
 	free(folder);
 	return path;
 }
 
-/* Two events of one second have two pins. */
-static void choose_name(struct pinner *p, int64_t time_ns)
+/* Two events of one second have two pins. The caller frees. */
+static char *choose_name(const struct pinner *p, int64_t time_ns)
 {
-	char second[TIME_TEXT_BYTES], *folder = pins_folder(p);
+	char second[TIME_TEXT_BYTES], *folder = pins_folder(p), *name, *other;
 
-	free(p->name);
-	p->name = unused_name(folder, time_format_name(second, time_ns), PIN_ENDING);
+	name = unused_name(folder, time_format_name(second, time_ns), PIN_ENDING);
 	free(folder);
+	if (p->state == PINNER_IDLE || strcmp(name, p->name) != 0)
+		return name;
+	other = xasprintf("%s-next", name);
+	free(name);
+	return other;
 }
 
-static void on_after(uv_timer_t *timer);
+static void begin_next(struct pinner *p);
 
 /* Nothing is held for a pin any more. */
 static void become_idle(struct pinner *p)
@@ -76,18 +83,34 @@ static void become_idle(struct pinner *p)
 	pin_pending_remove(p->x->tape_path);
 	if (!p->is_over)
 		tape_writer_hold(flusher_tape(p->x->flusher), 0);
+	if (p->next_name)
+		begin_next(p);
+}
+
+static void on_after(uv_timer_t *timer);
+
+/* A pin that could not be made, for that reason. */
+static void fail(struct pinner *p, const char *why)
+{
+	p->comes_again = !p->is_over && ++p->tries < TRIES;
+	log_warn("the pin '%s' could not be made: %s%s", p->name, why,
+		p->comes_again ? "; trying again in a minute" : "");
+}
+
+static void try_later(struct pinner *p)
+{
+	p->state = PINNER_WAITING;
+	uv_timer_start(&p->after, on_after, AGAIN_MS, 0);
 }
 
 static void on_copy_closed(uv_handle_t *handle)
 {
 	struct pinner *p = handle->data;
 
-	if (!p->comes_again || p->is_over) {
+	if (p->comes_again && !p->is_over)
+		try_later(p);
+	else
 		become_idle(p);
-		return;
-	}
-	p->state = PINNER_WAITING;
-	uv_timer_start(&p->after, on_after, AGAIN_MS, 0);
 }
 
 static void on_copied(uv_process_t *process, int64_t status, int signal_number)
@@ -95,10 +118,9 @@ static void on_copied(uv_process_t *process, int64_t status, int signal_number)
 	struct pinner *p = process->data;
 	bool failed = (status && status != LACKS_SOMETHING) || signal_number;
 
-	p->comes_again = failed && !p->is_over && ++p->tries < TRIES;
+	p->comes_again = false;
 	if (failed)
-		log_warn("the pin '%s' could not be made: see above%s", p->name,
-			p->comes_again ? "; trying again in a minute" : "");
+		fail(p, "see above");
 	else
 		log_info("pinned '%s.pins/%s.ktape'", p->x->tape_path, p->name);
 	uv_close((uv_handle_t *)process, on_copy_closed);
@@ -159,17 +181,21 @@ static void on_after(uv_timer_t *timer)
 	if (flusher_now(p->x->flusher) == 0) {
 		note_last_event(p);
 		pinner_copy(p);
-	} else {
-		become_idle(p); /* the disk takes nothing, a pin neither */
+		return;
 	}
+	fail(p, "its last events cannot be written yet");
+	if (p->comes_again)
+		try_later(p);
+	else
+		become_idle(p);
 }
 
 /* ---- events ---- */
 
-static void tell_hook(
-	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
+static void tell_hook(struct pinner *p, const char *name, const struct tape_resource *r,
+	const struct event *e, const char *when)
 {
-	char *pin = pin_path(p);
+	char *pin = pin_path(p, name);
 
 	pin_hook_run(p->hook, &(struct pin_facts){p->x->tape_path, pin, when, r, e});
 	free(pin);
@@ -185,22 +211,63 @@ static void wait_for_rest(struct pinner *p, int64_t moment_ns, int64_t after_ns)
 	uv_timer_start(&p->after, on_after, (uint64_t)(after_ns / NS_PER_MS), 0);
 }
 
-static void begin_pin(struct pinner *p, int64_t moment_ns)
+/* Of the time after that moment, which may be over. */
+static int64_t time_left(const struct pinner *p, int64_t moment_ns)
 {
-	choose_name(p, moment_ns);
-	pin_pending_write(p->x->tape_path, &(struct pin_pending){p->name, moment_ns});
-	wait_for_rest(p, moment_ns, p->o->after_ns);
+	int64_t left_ns = moment_ns + p->o->after_ns - clock_wall_ns(p->x->clock);
+
+	left_ns = left_ns < p->o->after_ns ? left_ns : p->o->after_ns;
+	return left_ns > 0 ? left_ns : 0;
 }
 
-/* While a pin waits for what follows its event, an event of another expression is a part of it. */
+static void begin_pin(struct pinner *p, char *name, int64_t moment_ns, int64_t after_ns)
+{
+	free(p->name);
+	p->name = name;
+	pin_pending_write(p->x->tape_path, &(struct pin_pending){p->name, moment_ns});
+	wait_for_rest(p, moment_ns, after_ns);
+}
+
+/* Of a tape that has ended nothing more comes. */
+static void begin_next(struct pinner *p)
+{
+	char *name = p->next_name;
+
+	p->next_name = NULL;
+	if (!p->is_over) {
+		begin_pin(p, name, p->next_moment_ns, time_left(p, p->next_moment_ns));
+		return;
+	}
+	free(p->name);
+	p->name = name;
+	p->moment_ns = p->next_moment_ns;
+	p->until_seq = 0;
+	pinner_copy(p);
+}
+
+/* While a pin waits for what follows its event, an event of another expression is a part of it; once its end is settled, of the
+ * next one. Returns the name of its pin. */
+static const char *find_pin(struct pinner *p, int64_t moment_ns)
+{
+	bool is_settled = p->state == PINNER_COPYING || (p->state == PINNER_WAITING && p->until_seq);
+
+	if (p->state == PINNER_IDLE)
+		begin_pin(p, choose_name(p, moment_ns), moment_ns, p->o->after_ns);
+	if (!is_settled)
+		return p->name;
+	if (!p->next_name) {
+		p->next_name = choose_name(p, moment_ns);
+		p->next_moment_ns = moment_ns;
+	}
+	return p->next_name;
+}
+
 static void answer_event(
 	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
 {
 	log_info("event %llu of %s %.*s: %s", (unsigned long long)e->seq, r->resource, (int)e->name.len,
 		e->name.ptr, when);
-	if (p->state == PINNER_IDLE)
-		begin_pin(p, e->time_ns);
-	tell_hook(p, r, e, when);
+	tell_hook(p, find_pin(p, e->time_ns), r, e, when);
 }
 
 static bool is_true(
@@ -222,7 +289,7 @@ void pinner_event(
 {
 	int64_t now_ns;
 
-	if (!p || p->state == PINNER_COPYING || e->origin == ORIGIN_LIST)
+	if (!p || e->origin == ORIGIN_LIST)
 		return;
 	now_ns = clock_mono_ns(p->x->clock);
 	for (size_t i = 0; i < p->o->when_count; i++) {
@@ -284,7 +351,7 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 
 static bool is_made(const struct pinner *p)
 {
-	char *path = pin_path(p);
+	char *path = pin_path(p, p->name);
 	bool is_there = access(path, F_OK) == 0;
 
 	free(path);
@@ -294,7 +361,6 @@ static bool is_made(const struct pinner *p)
 void pinner_resume(struct pinner *p)
 {
 	struct pin_pending pending;
-	int64_t left_ns;
 
 	if (!p || p->state != PINNER_IDLE || !pin_pending_read(p->x->tape_path, &pending))
 		return;
@@ -305,9 +371,7 @@ void pinner_resume(struct pinner *p)
 		return;
 	}
 	log_info("the pin '%s' was to be made when the recorder ended: it is made now", p->name);
-	left_ns = pending.moment_ns + p->o->after_ns - clock_wall_ns(p->x->clock);
-	left_ns = left_ns < p->o->after_ns ? left_ns : p->o->after_ns;
-	wait_for_rest(p, pending.moment_ns, left_ns > 0 ? left_ns : 0);
+	wait_for_rest(p, pending.moment_ns, time_left(p, pending.moment_ns));
 }
 
 static void on_finish_limit(uv_timer_t *timer)
@@ -344,5 +408,6 @@ void pinner_free(struct pinner *p)
 	free(p->complained);
 	free(p->next_mono_ns);
 	free(p->name);
+	free(p->next_name);
 	free(p);
 }

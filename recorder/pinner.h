@@ -5,9 +5,9 @@
  *
  *   IDLE --an event--> WAITING --after_ns--> COPYING --the process ends--> IDLE
  *
- * Of each expression, further events within every_ns have no effect; nor have any while the copy is made. An event of another
- * expression while one is WAITING is a part of that pin, and runs the hook. Until the copy is made, retention removes nothing
- * of what is to be copied, unless the disk is short.
+ * Of each expression, further events within every_ns have no effect. An event of another expression while one is WAITING is a
+ * part of that pin, and runs the hook; if that pin's end is settled, because it is COPYING or waits to be copied once more, it is
+ * the first of the next pin. Until the copy is made, retention removes nothing of what is to be copied, unless the disk is short.
  */
 #ifndef RECORDER_PINNER_H
 #define RECORDER_PINNER_H

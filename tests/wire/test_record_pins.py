@@ -212,6 +212,21 @@ class Pins(RecordTest):
         self.assertIn("naem names no column of an event and is taken for a text", recording.stderr)
         self.assertEqual(recording.stop(), 0)
 
+    def test_an_event_that_comes_when_the_end_of_a_pin_is_settled_is_on_the_next_one(self):
+        told, folder = os.path.join(self.folder, "told"), self.tape + ".pins"
+        open(folder, "w", encoding="utf-8").close()  # no pin can be made there
+        recording = self.record_pins("--pin-when", "name = 'other'", "--pin-after", "0s", "--pin-hook", f"echo $KUBETAPE_NAME $KUBETAPE_PIN >>{told}")
+        self.crash("bad")
+        wait_for(lambda: "trying again in a minute" in recording.stderr, "a copy that fails")
+        self.pods.put("other")
+        heard = lambda: [line.split() for line in open(told, encoding="utf-8")]
+        wait_for(lambda: os.path.exists(told) and len(heard()) == 2, "both hooks")
+        os.remove(folder)
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual([[name, query(pin, f"SELECT name FROM events WHERE name = '{name}'")] for name, pin in heard()],
+                         [[name, [{"name": name}]] for name in ("bad", "other")])
+        self.assertEqual(sorted(pin for _, pin in heard()), sorted(self.pins()))
+
     def test_what_is_no_expression_is_refused_before_there_is_a_tape(self):
         for options, sentence in ((("--pin-when", "nonsense ="), "cannot pin when 'nonsense =': "), (("--pin-hook", "true"), "add '--pin-when SQL'"),
                 (("--pin-when", "type = 'DELETED'", "--pin-before", "0s", "--pin-after", "0s"), "leave nothing to pin")):
