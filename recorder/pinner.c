@@ -41,6 +41,7 @@ struct pinner {
 	int64_t next_moment_ns;
 	int tries;
 	bool comes_again; /* the copy failed */
+	bool is_left;     /* ... when the recording was over: the next recorder makes it */
 };
 
 /* ---- the copy ---- */
@@ -80,7 +81,8 @@ static void begin_next(struct pinner *p);
 static void become_idle(struct pinner *p)
 {
 	p->state = PINNER_IDLE;
-	pin_pending_remove(p->x->tape_path);
+	if (!p->is_left)
+		pin_pending_remove(p->x->tape_path);
 	if (!p->is_over)
 		tape_writer_hold(flusher_tape(p->x->flusher), 0);
 	if (p->next_name)
@@ -93,8 +95,11 @@ static void on_after(uv_timer_t *timer);
 static void fail(struct pinner *p, const char *why)
 {
 	p->comes_again = !p->is_over && ++p->tries < TRIES;
+	p->is_left |= p->is_over;
 	log_warn("the pin '%s' could not be made: %s%s", p->name, why,
-		p->comes_again ? "; trying again in a minute" : "");
+		p->comes_again ? "; trying again in a minute"
+		: p->is_over   ? "; the next recording of this tape tries again"
+			       : "");
 }
 
 static void try_later(struct pinner *p)
@@ -138,7 +143,7 @@ static int pinner_start(struct pinner *p, uv_process_t *process, uv_process_opti
 	rc = uv_spawn(p->x->loop, process, options);
 	process->data = p;
 	if (rc)
-		log_warn("'%s' cannot be run: %s", options->args[0], uv_strerror(rc));
+		fail(p, uv_strerror(rc));
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #include "schema/tape/segment.h"
 #include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
 #include "tools/out/certainty.h"
 
@@ -198,11 +199,19 @@ static int tell_what_lacks(
 	return rc ? rc : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
+static int pin_step(void *context, uint64_t done, uint64_t total)
+{
+	return progress_step(context, done, total);
+}
+
 static int pin_stretch(struct tape *t, const struct pin_values *v, const char *folder, struct err *err)
 {
 	struct tape_position from, until;
 	struct remake_point from_point, until_point;
-	struct remake_options options = {.program = "kubetape " KUBETAPE_VERSION, .one_segment = true};
+	struct progress progress;
+	struct remake_options options = {.program = "kubetape " KUBETAPE_VERSION,
+		.one_segment = true,
+		.hooks = {.progress = pin_step, .context = &progress}};
 	struct remake_result result;
 	char at[TIME_TEXT_BYTES], *name, *path;
 	int rc = tape_position_find(t, v->from, &from, err);
@@ -224,7 +233,10 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	name = unused_name(folder, v->name ? v->name : at, PIN_ENDING);
 	path = xasprintf("%s/%s" PIN_ENDING, folder, name);
 	free(name);
+	progress_catch_signals();
+	progress_begin(&progress, "pinning");
 	rc = tape_remake(t, path, &options, &result, err);
+	progress_clear(&progress);
 	if (!rc) {
 		fputs("pinned '", stdout);
 		visible_puts(stdout, path);

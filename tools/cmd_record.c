@@ -32,8 +32,9 @@ struct record_values {
 	struct store_values store;
 };
 
-#define NO_DURATION   (-1)
-#define PUSH_RETRY_NS (60 * NS_PER_S) /* then the push begins anew */
+#define NO_DURATION    (-1)
+#define PUSH_SILENCE_S 10 /* what is sent at the end must not hold a recorder up that is to end */
+#define PUSH_RETRY_NS  (60 * NS_PER_S) /* then the push begins anew */
 
 #define AT(field)       offsetof(struct record_values, field)
 #define LIMIT_AT(field) AT(limits.field)
@@ -212,6 +213,7 @@ static struct s3_options push_store(const struct record_values *v)
 	struct s3_options options = store_options(&v->store);
 
 	options.retry_ns = PUSH_RETRY_NS;
+	options.silence_s = PUSH_SILENCE_S;
 	return options;
 }
 

@@ -162,7 +162,8 @@ static int send_signed(struct s3 *s, const struct s3_request *r, int64_t give_up
 		.signature = &signature,
 		.body = r->body,
 		.max_bytes = r->max_bytes ? r->max_bytes : S3_ANSWER_BYTES,
-		.silence_limit_s = patience_silence_s(give_up_ns)};
+		.silence_limit_s =
+			s->options.silence_s ? s->options.silence_s : patience_silence_s(give_up_ns)};
 	size_t count = token ? 2 : 1;
 	int rc;
 

@@ -34,7 +34,8 @@ void s3_place_release(struct s3_place *p);
 struct s3_options {
 	const char *endpoint, *profile; /* NULL: as environment and files say */
 	int64_t retry_ns;               /* for how long to ask a busy store again */
-	uint64_t part_bytes;            /* 0: S3_PART_BYTES */
+	int64_t silence_s; /* for which a request may be answered with nothing; 0: up to a minute, as retry_ns is */
+	uint64_t part_bytes; /* 0: S3_PART_BYTES */
 	/* A store is asked again after this time, because of that; without a reason: then it answered. May be NULL. */
 	void (*waits)(void *context, const struct err *why, int64_t delay_ns);
 	/* Asked while waiting and sending; true ends the call. May be NULL. */

@@ -378,6 +378,7 @@ static bool is_unreadable(const struct err *err)
 	case ERR_IO:
 	case ERR_NETWORK:
 	case ERR_DENIED:
+	case ERR_NOT_FOUND: /* it was there when it was opened */
 	case ERR_PROTOCOL: return true;
 	default: return false;
 	}

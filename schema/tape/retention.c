@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define SMALL_EXTENT_BYTES (4u << 20)
+#define LOG_BYTES          (4u << 20) /* SQLite writes back a log of 1,000 pages */
+#define FILES_OF_A_SEGMENT 4          /* itself, log and index of that, and the sealed copy */
 
 struct sealed_file {
 	uint64_t bytes;
@@ -36,14 +38,14 @@ static uint64_t total_bytes(const struct segment_file *list, size_t count)
 	return sum;
 }
 
-/* Of a file system without a free inode none can be used; some have no limit, and say 0 of 0. */
+/* Of a file system without free inodes for a new segment none can be used; some have no limit, and say 0 of 0. */
 static uint64_t free_bytes(const char *path)
 {
 	struct statvfs fs;
 
 	if (statvfs(path, &fs))
 		return UINT64_MAX;
-	return fs.f_files && !fs.f_favail ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
+	return fs.f_files && fs.f_favail < FILES_OF_A_SEGMENT ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
 static bool is_too_much(const struct retention *limits, uint64_t total, int64_t age_ns)
@@ -126,10 +128,10 @@ static int remove_groups(const char *tape_path, const struct retention *limits, 
 }
 
 /* What comes next may take more than a segment is meant to, as an extent is packed as a whole; its log as much again; and so does
- * its sealed copy. */
+ * its sealed copy. However little comes, the log of the open segment grows until SQLite writes it back. */
 static uint64_t room_for_next(const struct retention *limits, const struct segment_file *newest)
 {
-	uint64_t half = limits->max_bytes / 2, next = 3 * look_at(newest->path).bytes;
+	uint64_t half = limits->max_bytes / 2, next = LOG_BYTES + 3 * look_at(newest->path).bytes;
 
 	return next < half ? next : half;
 }

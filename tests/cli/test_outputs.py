@@ -2,6 +2,7 @@
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -242,6 +243,17 @@ class Interrupted(OutputCase):
         if not os.path.exists(path):
             self.make_tape(path, [event(i / 1000, "ADDED", pod(f"web-{i}", f"u{i}", i + 1)) for i in range(4100)])
         return path
+
+    def test_a_pin_that_is_ended_leaves_nothing(self):
+        folder = self.path("big.tape.pins")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            child = subprocess.Popen([KUBETAPE, "pin", self.big_tape(), "--from", "start"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while child.poll() is None and not (os.path.isdir(folder) and os.listdir(folder)):
+                pass
+            child.send_signal(number)
+            self.assertIn(child.wait(timeout=60), (0, 1))
+            self.assertEqual([name for name in os.listdir(folder) if not name.endswith(".ktape")], [])
+            shutil.rmtree(folder)
 
     def test_a_repack_that_is_killed_leaves_no_tape_of_that_name(self):
         """What it leaves says by its name that it is not finished."""

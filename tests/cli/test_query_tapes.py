@@ -2,11 +2,22 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
 from hashlib import sha512
 
 from s3_store import S3Store
 from tamper import zero_a_page
-from tapes import TapeTest, event, pod
+from tapes import KUBETAPE, TapeTest, event, pod
+from waiting import PATIENCE_S, wait_for
+
+
+def open_files(pid):
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            yield os.readlink(f"/proc/{pid}/fd/{fd}")
+        except FileNotFoundError:
+            pass  # closed meanwhile
 
 
 class Tapes(TapeTest):
@@ -165,6 +176,20 @@ class Tapes(TapeTest):
         self.assertLess(damaged["n"], 400)
         self.assertEqual(done.stderr, f"kubetape query: the answer lacks a part of '{tape}': {tapes['problem']}\n")
         self.assertIn(tapes["problem"], alone.stderr)
+
+    def test_a_tape_that_vanishes_while_it_is_asked_does_not_end_the_answer(self):
+        tape = os.path.join(self.folder, "eu.tape")
+        sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000000) SELECT count(*) AS n FROM c; " \
+            "SELECT count(*) AS n FROM events WHERE name = 'only-us'; SELECT cluster FROM tapes WHERE problem NOT NULL"
+        process = subprocess.Popen([KUBETAPE, "query", "--tapes", self.folder, sql, "--format", "ndjson"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: os.path.join(self.folder, "us.tape") in " ".join(open_files(process.pid)), "the last tape")
+        process.send_signal(signal.SIGSTOP)
+        os.rename(tape, os.path.join(self.dir, "away"))
+        process.send_signal(signal.SIGCONT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual([json.loads(line) for line in output.splitlines()], [{"n": 3000000}, {"n": 1}, {"cluster": "eu"}])
+        self.assertEqual(process.returncode, 3)
+        self.assertIn(f"the answer lacks a part of '{tape}': cannot open tape", errors)
 
     def test_statements_cannot_write(self):
         for sql in ("DROP VIEW events", "CREATE TEMP TABLE x(a)", "INSERT INTO tapes VALUES('a', 'b')", "ATTACH 'x' AS y"):

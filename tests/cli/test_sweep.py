@@ -322,7 +322,7 @@ while True:
         report = self.end(self.begin("--timeout", "5s", "--settle", "500ms", "--lockstep", "50ms", "--at", "deletions",
             "--patterns", "unobserved", "--max", "1", command=[sys.executable, "-c", endless]), 1)
         self.assertRegex(self.wrong(report)[0]["differences"][0],
-            r"\Adoes not come to an end \(at event 7 of 21; without the gap: is quiet at the end, exit code -?[0-9]+\)\Z")
+            r"\Adoes not come to an end \(at event 19 of 21; without the gap: is quiet at the end, exit code -?[0-9]+\)\Z")
 
     @staticmethod
     def without_counts(text):

@@ -132,7 +132,8 @@ class SweepChanceTest(unittest.TestCase):
 
     def test_what_never_comes_again_is_no_finding(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-        arguments = self.arguments("--at", "deletions", "--max", "1", "--settle", "1s", command=[sys.executable, BLIND, "buggy", "twice"])
+        arguments = self.arguments("--at", "none", "--event", "type = 'DELETED' AND name = 'web-0'", "--settle", "1s",
+            command=[sys.executable, BLIND, "buggy", "twice"])
         with unittest.mock.patch.dict(os.environ, {"SELDOM": os.path.join(self.folder, "lists")}):
             done = subprocess.run(arguments, capture_output=True, text=True, timeout=test_sweep.DEADLINE_S)
         self.assertRegex(done.stdout, r"(?s)wrong twice, and not again: .*panic: assignment.*in 0 of 3 further runs as well.*0 of 1 faults make it go wrong")
