@@ -12,7 +12,7 @@ struct retention {
 	uint64_t max_bytes;       /* of all segments together; 0: any */
 	int64_t max_age_ns;       /* since a segment was sealed; 0: any */
 	uint64_t keep_free_bytes; /* of the file system; 0: none */
-	bool leaves_room; /* of max_bytes: for the open segment, its log and its sealed copy */
+	bool leaves_room;         /* of max_bytes: for the open segment, its log and its sealed copy */
 	int64_t hold_ns; /* wall clock: what was sealed then or later goes for keep_free_bytes alone; 0: any may */
 	/* Whether a segment is elsewhere as well, and may go: one that is not goes for keep_free_bytes alone. NULL: all may.
 	 * Called by the thread that writes. */

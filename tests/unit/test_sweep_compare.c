@@ -157,8 +157,36 @@ START_TEST(sweep_compare__tells_what_an_object_that_was_kept_lacks_of_a_new_one)
 }
 END_TEST
 
-UNIT_MAIN("sweep_compare", sweep_compare__tells_what_is_done_more_often,
-	sweep_compare__is_silent_about_what_is_done_less_often,
+/* Of an object of the tape with two replicas, to which only the run without the fault wrote. */
+static size_t beside_unwritten(const char *content)
+{
+	struct sweep_effect written = {.key = (char *)"deployments.apps shop/web",
+		.resource = (char *)"deployments.apps",
+		.content = (char *)content,
+		.tape = (char *)"{\"spec\":{\"replicas\":2},\"status\":{\"observedGeneration\":1}}"};
+	const struct sweep_answer without = {.effects = &written, .effect_count = 1}, with = {0};
+	const struct sweep_measure measure = {.writes = true};
+	struct buf to;
+	size_t count;
+
+	buf_init(&to, 4096);
+	count = sweep_compare(&measure, &without, &with, "the first", &to) +
+		sweep_compare(&measure, &with, &without, "the first", NULL);
+	buf_release(&to);
+	return count;
+}
+
+START_TEST(sweep_compare__takes_what_is_as_on_the_tape_again_for_never_written)
+{
+	ck_assert_uint_eq(
+		beside_unwritten("{\"spec\":{\"replicas\":2},\"status\":{\"observedGeneration\":1}}"), 0);
+	ck_assert_uint_eq(
+		beside_unwritten("{\"spec\":{\"replicas\":0},\"status\":{\"observedGeneration\":1}}"), 2);
+}
+END_TEST
+
+UNIT_MAIN("sweep_compare", sweep_compare__takes_what_is_as_on_the_tape_again_for_never_written,
+	sweep_compare__tells_what_is_done_more_often, sweep_compare__is_silent_about_what_is_done_less_often,
 	sweep_compare__learns_from_two_runs_that_counts_vary_either_way,
 	sweep_compare__counts_neither_what_others_deleted_instead_nor_an_update_more,
 	sweep_compare__names_a_field_of_an_absorbed_write_by_its_path,

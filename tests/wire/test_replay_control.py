@@ -215,9 +215,10 @@ class ControlTest(Case):
     def test_in_lock_step_the_tape_waits_for_another_try_after_a_write_that_failed_and_after_discovery(self):
         r = self.replay(counted(4, 0.0), "--speed", "max", "--lockstep", "1s")
         with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
-            for method, target, status in (("DELETE", "/api/v1/namespaces/default/pods/none", 404), ("GET", "/apis", 200)):
+            none = "/api/v1/namespaces/default/pods/none"
+            for method, target, body, status in (("PUT", none, json.dumps(obj(PODS, "none", 1)), 404), ("GET", "/apis", None, 200)):
                 w.next()
-                self.assertEqual(r.request(method, target)[0], status)
+                self.assertEqual(r.request(method, target, {"Content-Type": "application/json"}, body)[0], status)
                 asked = time.monotonic()
                 w.next()
                 self.assertGreater(time.monotonic() - asked, 1.4)

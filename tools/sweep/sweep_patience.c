@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NUMBER          1000 /* of its run: none of the others comes that far */
-#define PATIENCE_TIMES  2    /* as long as was asked for: the next tries ask for more */
-#define PATIENCE_MAX_NS (60 * NS_PER_S)
-#define TROUBLE_MAX_NS  (30 * NS_PER_S)
+#define NUMBER         1000            /* of its run: none of the others comes that far */
+#define PATIENCE_TIMES 2               /* as long as was asked for: the next tries ask for more */
+#define TROUBLE_MAX_NS (30 * NS_PER_S) /* no try asks for more */
 /* As long as --settle, unless that is more than the second: then the user knows what the program needs. */
 #define RESTARTED_TIMES  3
 #define RESTARTED_MAX_NS (6 * NS_PER_S)
@@ -151,7 +150,7 @@ int sweep_patience_begin(struct sweep *s, size_t at, const struct sweep_try *try
 	s->is_patient = true;
 	s->runs.slot[at] = (struct sweep_slot){.number = NUMBER,
 		.laid_over = try->position->laid_over,
-		.settle_ns = settle_ns < PATIENCE_MAX_NS ? settle_ns : PATIENCE_MAX_NS};
+		.settle_ns = settle_ns < TROUBLE_MAX_NS ? settle_ns : TROUBLE_MAX_NS};
 	return sweep_run_start(&s->runs, at, err);
 }
 

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STARTS        4  /* for a program that starts again, as long as the slowest one without faults */
+#define STARTS        4 /* for a program that starts again, as long as the slowest one without faults */
+#define RUNS_ENOUGH   3 /* see limit_of_quiet */
+#define QUIETS_ENOUGH 2
 #define ARGUMENTS_MAX 40 /* but --write, those of finalizers and the command's */
 #define FOLDERS_MAX   10000
 
@@ -249,6 +251,23 @@ static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slo
 	       s->options.settle_ns;
 }
 
+/* What is to be quiet for longer, and is not by then, is never quiet for that long. */
+static int64_t limit_of_quiet(const struct sweep_runs *s, const struct sweep_slot *slot, int64_t lockstep_ns)
+{
+	int64_t limit_ns = limit_of(s, slot, lockstep_ns), settle_ns = sweep_slot_settle(s, slot);
+	int64_t enough_ns = RUNS_ENOUGH * s->longest_ns + QUIETS_ENOUGH * settle_ns;
+
+	return settle_ns > s->options.settle_ns && enough_ns < limit_ns ? enough_ns : limit_ns;
+}
+
+static void note_length(struct sweep_runs *s, size_t at)
+{
+	bool is_usual = sweep_slot_settle(s, &s->slot[at]) <= s->options.settle_ns;
+
+	if (is_usual && s->job[at].lasted_ns > s->longest_ns)
+		s->longest_ns = s->job[at].lasted_ns;
+}
+
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
@@ -280,7 +299,8 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, await, arguments + count);
 	arguments[count++] = (char *)"--";
 	memcpy(arguments + count, v->child, child_count * sizeof(*arguments));
-	rc = sweep_job_start(&s->job[at], v->replay, arguments, log, limit_of(s, slot, lockstep_ns), err);
+	rc = sweep_job_start(
+		&s->job[at], v->replay, arguments, log, limit_of_quiet(s, slot, lockstep_ns), err);
 	free(arguments);
 	free(await);
 	free(lockstep);
@@ -318,6 +338,7 @@ int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, st
 		.ignored = s->options.ignored};
 	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
+	note_length(s, at);
 	if (rc == 0)
 		sweep_made_up_apply(&s->options.made_up, ret);
 	if (rc == ERR_NOT_FOUND)

@@ -60,6 +60,7 @@ struct sweep_runs {
 	struct sweep_options options;
 	int64_t quick_ns;       /* of a short --settle */
 	int64_t start_ns;       /* the longest that the program took to start */
+	int64_t longest_ns;     /* that a run lasted which was to be quiet for --settle at most */
 	int64_t pace_ns;        /* of lock-step: for which the program has asked for nothing */
 	char *folder, *watches; /* owned; for --wait-watchers */
 	char *secrets_key;      /* owned: in the folder */
