@@ -136,7 +136,8 @@ struct comparing {
 	size_t differ;
 };
 
-/* Who has not written to an object of the tape left it as it was, which may be how the other has left it in the end. */
+/* Who has not written to an object of the tape left it as it was, which may be how the run without the fault left it in the end. The
+ * other way round it may be there because the program did not delete it. */
 static bool is_as_before(const struct sweep_measure *m, const struct sweep_effect *written)
 {
 	struct sweep_effect before = *written;
@@ -156,7 +157,9 @@ static bool is_as_before(const struct sweep_measure *m, const struct sweep_effec
 static bool is_different(const struct comparing *c, const struct sweep_effect *a,
 	const struct sweep_effect *b, struct content_difference *ret)
 {
-	return a && b ? sweep_content_differs(c->m, a, b, ret) : !is_as_before(c->m, a ? a : b);
+	if (a && b)
+		return sweep_content_differs(c->m, a, b, ret);
+	return b || !is_as_before(c->m, a);
 }
 
 /* As is_different. */
