@@ -70,6 +70,7 @@ static int add_resources(struct cut *c, const char *names, struct err *err)
 		c->resources = xgrow(c->resources, c->resource_count, sizeof(*c->resources));
 		c->resources[c->resource_count++] = found.items[i]->id;
 	}
+	tape_names_tell_versions(c->tape, &found, names);
 	tape_names_release(&found);
 	return 0;
 }

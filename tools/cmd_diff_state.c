@@ -223,6 +223,8 @@ static int diff_state_choose(struct diff *d, struct err *err)
 
 	if (*d->options->resource)
 		rc = tape_names_choose(d->tape, d->options->resource, &d->names, err);
+	if (!rc && *d->options->resource)
+		tape_names_tell_versions(d->tape, &d->names, d->options->resource);
 	return rc ? rc : set_resources(d, false, err);
 }
 

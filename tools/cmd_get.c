@@ -154,6 +154,12 @@ static int print_object(void *context, const struct sql_value *values, size_t co
 
 /* ---- statements ---- */
 
+/* Of what has no namespace all is shown, as by kubectl. NULL: of any. */
+static const char *namespace_in(const struct get *g, const struct tape_resource *r)
+{
+	return r->namespaced ? g->options->namespace : NULL;
+}
+
 /* The API server's table shows FlowSchemas in the order in which they are tried; its lists of objects are in that of
  * names, and so are other tables. */
 static bool is_ranked(const struct get *g)
@@ -169,7 +175,7 @@ static int append_conditions(const struct get *g, struct buf *sql, struct err *e
 		" FROM %s AND apigroup = :apigroup AND version = :version AND resource = :resource%s",
 		g->is_watching ? "events WHERE seq > :seen AND seq <= :seq AND origin <> 'list'"
 			       : "objects(:seq) WHERE true",
-		g->options->namespace ? " AND namespace = :namespace" : "");
+		namespace_in(g, g->resource) ? " AND namespace = :namespace" : "");
 
 	for (size_t i = 0; i < g->name_count && !rc; i++)
 		rc = buf_printf(sql, err, "%s:name%zu", i ? ", " : " AND name IN (", i);
@@ -271,9 +277,9 @@ static int print_changes(void *context, bool is_last, struct err *err)
 static int watch(struct get *g, const struct sql_sink *to, struct table_out *out, struct err *err)
 {
 	struct watching w = {.get = g, .to = *to, .out = out};
-	const char *namespace = g->options->namespace ? g->options->namespace : "";
-	int rc = gap_notices_open(
-		&w.notices, "get", g->grown, g->resource, namespace, g->position.time_ns, err);
+	const char *namespace = namespace_in(g, g->resource);
+	int rc = gap_notices_open(&w.notices, "get", g->grown, g->resource, namespace ? namespace : "",
+		g->position.time_ns, err);
 
 	g->is_watching = true;
 	g->seen_seq = g->position.seq;
@@ -389,12 +395,12 @@ static void keep_resource(struct get *g)
 
 static void say_what_is_not_known(struct get *g)
 {
-	const char *namespace = g->options->namespace ? g->options->namespace : "";
 	struct certainty *c = &g->certainty;
 
 	certainty_of_position(c, &g->position, g->options->at);
 	for (size_t i = 0; i < g->noted_count; i++) {
 		const struct tape_resource *r = tape_resource_by_id(g->tape, g->noted[i]);
+		const char *namespace = namespace_in(g, r) ? namespace_in(g, r) : "";
 
 		certainty_of_resource(c, r, namespace, &g->position, 1);
 		certainty_of_parts(c, r, namespace);
@@ -407,6 +413,8 @@ static int print_names(
 {
 	int rc = tape_names_choose(g->tape, resources, &g->resources, err);
 
+	if (!rc)
+		tape_names_tell_versions(g->tape, &g->resources, resources);
 	g->names = names;
 	g->name_count = count;
 	g->many |= g->resources.count > 1;
@@ -447,7 +455,7 @@ static void say_nothing_found(const struct get *g)
 {
 	if (g->certainty.is_guess)
 		return;
-	if (g->options->namespace)
+	if (g->resource && namespace_in(g, g->resource))
 		fprintf(stderr, "No resources found in %s namespace.\n", g->options->namespace);
 	else
 		fputs("No resources found\n", stderr);

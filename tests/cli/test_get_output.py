@@ -14,6 +14,7 @@ WIDGETS = {"group": "example.com", "version": "v1", "resource": "widgets", "kind
 RANGE = "{range .items[*]}{.metadata.name}{\"\\t\"}{.status.phase}{'\\n'}{end}"
 FORMS = [
     ["pods", "-n", "shop", "-o", "json"],
+    ["nodes", "-n", "shop", "-o", "json"],
     ["pods,deploy", "-n", "shop", "-o", "json"],
     ["deploy/web", "-n", "shop", "-o", "json"],
     ["deploy", "web", "-n", "shop", "-o", "json", "--show-managed-fields"],

@@ -152,7 +152,7 @@ class Offers(RecordTest):
                                  [{"type": "ADDED", "version": "v1"}, {"type": "ADDED", "version": "v1alpha1"}, {"type": "DELETED", "version": "v1alpha1"}])
                 self.assertEqual(recording.stop(), 0)
                 self.api.remove(new)
-                for name, said in (("crontabs", "shown is version v1 of it; the tape has 'crontabs.v1alpha1.stable.example.com' as well\n"),
+                for name, said in (("crontabs", "shown is version v1 of crontabs; the tape has 'crontabs.v1alpha1.stable.example.com' as well\n"),
                                    ("crontabs.v1alpha1.stable.example.com", "")):
                     done = subprocess.run([KUBETAPE, "log", self.tape, name + "/a"], capture_output=True, text=True, timeout=60, check=False)
                     self.assertEqual((done.returncode, done.stderr), (0, said))

@@ -9,20 +9,6 @@
 
 #define UIDS_SHOWN 2
 
-/* A resource whose version has changed has a history in each of them. Who names one means that. */
-static void tell_other_versions(struct tape *t, const struct tape_resource *meant, const char *resource)
-{
-	const struct tape_resource *r;
-
-	for (size_t i = 0; !strstr(resource, meant->version) && (r = tape_resource_at(t, i)); i++) {
-		if (strcmp(r->resource, meant->resource) == 0 && strcmp(r->apigroup, meant->apigroup) == 0 &&
-			strcmp(r->version, meant->version) != 0)
-			fprintf(stderr, "shown is version %s of it; the tape has '%s.%s%s%s' as well\n",
-				meant->version, r->resource, r->version, *r->apigroup ? "." : "",
-				r->apigroup);
-	}
-}
-
 static int by_name(
 	struct sql_session *s, const char *tape_path, const char *resource, const char *name, struct err *err)
 {
@@ -37,7 +23,8 @@ static int by_name(
 		sql_session_set(s, "apigroup", names.items[0]->apigroup);
 		sql_session_set(s, "version", names.items[0]->version);
 		sql_session_set(s, "name", name);
-		tell_other_versions(t, names.items[0], resource);
+		names.count = 1;
+		tape_names_tell_versions(t, &names, resource);
 	}
 	tape_names_release(&names);
 	tape_close(t);

@@ -15,6 +15,9 @@ struct tape_names {
 
 /* ERR_NOT_FOUND if the tape has none of that name. */
 int tape_names_choose(struct tape *t, const char *names, struct tape_names *ret, struct err *err) MUST_CHECK;
+/* A resource whose version has changed has a history in each of them, of which the newest is chosen: a line on stderr for each
+ * other one, unless `names` has the version. */
+void tape_names_tell_versions(struct tape *t, const struct tape_names *n, const char *names);
 void tape_names_release(struct tape_names *n);
 
 #endif

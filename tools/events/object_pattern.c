@@ -46,6 +46,7 @@ static int take_resources(struct tape *t, const char *names, struct object_patte
 	to->resources = xcalloc(found.count + 1, sizeof(*to->resources));
 	for (size_t i = 0; i < found.count; i++)
 		to->resources[to->count++] = found.items[i]->id;
+	tape_names_tell_versions(t, &found, names);
 	tape_names_release(&found);
 	return 0;
 }
