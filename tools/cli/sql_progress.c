@@ -69,7 +69,7 @@ struct sql_sink sql_progress_begin(struct sql_progress *p, struct sql_session *s
 		.rows = *rows,
 		.begin_ns = clock_mono_ns(&clock_system),
 		.is_wanted = isatty(STDERR_FILENO),
-		.is_beside_rows = isatty(fileno(to))};
+		.is_beside_rows = to && isatty(fileno(to))};
 	sql_session_on_progress(s, on_progress, p);
 	return (struct sql_sink){on_begin, on_row, on_end, p};
 }

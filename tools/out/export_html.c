@@ -9,6 +9,7 @@
 #include "schema/base/out_file.h"
 #include "schema/sql/session.h"
 #include "schema/view/answer_out.h"
+#include "tools/cli/sql_progress.h"
 #include "tools/out/export_picture.h"
 
 #include <stdlib.h>
@@ -53,10 +54,14 @@ static int put_rows(
 	struct sql_session *s, struct answer_out *o, const char *name, const char *sql, struct err *err)
 {
 	struct rows rows = {o, 0};
+	struct sql_progress progress;
+	struct sql_sink sink = sql_progress_begin(
+		&progress, s, "exporting ", NULL, &(struct sql_sink){.row = put_row, .context = &rows});
 	int rc;
 
 	answer_put(o, ",\"%s\":[", name);
-	rc = sql_session_run(s, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
+	rc = sql_session_run(s, slice_of(sql), &sink, err);
+	sql_progress_end(&progress);
 	answer_put(o, "]");
 	return rc ? rc : o->code;
 }
