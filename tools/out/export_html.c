@@ -9,6 +9,7 @@
 #include "schema/base/out_file.h"
 #include "schema/sql/session.h"
 #include "schema/view/answer_out.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/sql_progress.h"
 #include "tools/out/export_picture.h"
 
@@ -234,6 +235,8 @@ int export_html(const struct export_picture *o, FILE *to, struct err *err)
 	if (rc == ERR_TOO_LARGE)
 		rc = err_suffix(
 			err, rc, "a page holds less: narrow it with '--from', '--until', '-n' or '--where'");
+	if (!rc && progress_stop_asked())
+		rc = err_set(err, ERR_STOPPED, "stopped before the page was written");
 	if (!rc)
 		rc = pack(buf_slice(&data), &packed, err);
 	if (!rc)
