@@ -460,7 +460,7 @@ static enum sweep_stage first_stage(struct sweep_try *try)
 /* What is to run in a slot that is free. Returns 1, or 0 if there is nothing. */
 static int begin_next(struct sweep *s, size_t at, struct err *err)
 {
-	struct sweep_try *waiting = s->is_patient ? NULL : next_try(s, true), *try;
+	struct sweep_try *waiting = s->is_patient ? NULL : next_try(s, true), *next;
 	int rc;
 
 	if (s->begins_anew)
@@ -469,13 +469,11 @@ static int begin_next(struct sweep *s, size_t at, struct err *err)
 		rc = sweep_patience_begin(s, at, waiting, err);
 		return rc ? rc : 1;
 	}
-	try = find_ordinary_end(s);
-	try = try ?
-	try : next_try(s, false)
-		;
-	if (!try)
+	next = find_ordinary_end(s);
+	next = next ? next : next_try(s, false);
+	if (!next)
 		return 0;
-	rc = begin_try(s, at, try, first_stage(try), err);
+	rc = begin_try(s, at, next, first_stage(next), err);
 	return rc ? rc : 1;
 }
 
