@@ -2,6 +2,7 @@
 #include "recorder/push/push.h"
 
 #include "recorder/push/house.h"
+#include "recorder/push/push_account.h"
 #include "recorder/push/push_book.h"
 #include "recorder/push/push_note.h"
 #include "recorder/push/push_put.h"
@@ -36,6 +37,7 @@ struct push {
 	bool is_same; /* the tape here was compared with that in the store, and is no other copy */
 	struct push_figures figures;
 	uint32_t first_seen;              /* number of the first segment that was ever here, for this push */
+	uint32_t first_there;             /* ... and of the first one that was ever there; 0: none was */
 	uint64_t total_bytes, done_bytes; /* of this run */
 };
 
@@ -505,6 +507,23 @@ static int check_stock(struct push *p, struct err *err)
 	return rc;
 }
 
+/* Told again when it lacks more. */
+static void check_account(struct push *p, const struct segment_file *list, size_t count)
+{
+	uint64_t known = p->figures.missing_segments;
+	char *sentence;
+
+	if (!p->house)
+		return;
+	p->figures.missing_segments = push_account(p->options.tape_path, p->url, &p->manifest,
+		count ? list[0].number : UINT32_MAX, &p->first_there);
+	if (p->figures.missing_segments <= known || !p->options.tell)
+		return;
+	sentence = push_account_tell(p->url, p->figures.missing_segments);
+	p->options.tell(p->options.context, sentence);
+	free(sentence);
+}
+
 /* A copy of the tape may have gone on by itself. Each seal follows the one before it: the newest that both have tells of
  * all. One whose seal cannot be read is refused later. */
 static int check_is_same(const struct push *p, const struct segment_file *list, size_t count, struct err *err)
@@ -548,6 +567,7 @@ int push_run(struct push *p, struct err *err)
 	rc = rc ? rc : list_own(p, &list, &count, err);
 	if (rc)
 		return rc;
+	check_account(p, list, count);
 	note_losses(p, list, count);
 	count_waiting(p, list, count);
 	p->figures.damaged_segments = 0;
@@ -557,12 +577,15 @@ int push_run(struct push *p, struct err *err)
 	if (!rc && p->manifest.segment_count)
 		rc = push_audit(p, err);
 	segment_list_free(list, count);
-	push_note_write(p->options.tape_path,
-		&(struct push_note){.kind = p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,
-			.tape_id = p->manifest.tape_id,
-			.url = p->url,
-			.through = p->figures.through,
-			.pushed_ns = clock_wall_ns(&clock_system)});
+	if (!p->first_there && p->manifest.segment_count)
+		p->first_there = p->manifest.segments[0].number;
+	push_note_write(
+		p->options.tape_path, &(struct push_note){.first = p->first_there,
+					      .kind = p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,
+					      .tape_id = p->manifest.tape_id,
+					      .url = p->url,
+					      .through = p->figures.through,
+					      .pushed_ns = clock_wall_ns(&clock_system)});
 	return rc ? rc : p->figures.damaged_segments ? ERR_CORRUPT : 0;
 }
 

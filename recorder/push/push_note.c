@@ -28,8 +28,8 @@ static int write_note(const char *path, const struct push_note *note)
 	rc = rc ? rc : buf_printf(&json, NULL, ", \"url\": ");
 	rc = rc ? rc : json_escape(slice_of(note->url), &json, NULL);
 	rc = rc ? rc
-		: buf_printf(&json, NULL, ", \"through\": %u, \"time\": \"%s\"}\n", note->through,
-			  time_format(time, note->pushed_ns));
+		: buf_printf(&json, NULL, ", \"first\": %u, \"through\": %u, \"time\": \"%s\"}\n",
+			  note->first, note->through, time_format(time, note->pushed_ns));
 	rc = rc ? rc : out_file_write(path, buf_slice(&json), NULL);
 	buf_release(&json);
 	return rc;
@@ -57,17 +57,26 @@ static char *text_at(struct slice json, const char *path)
 	return ret;
 }
 
+/* A member follows each number: it ends. */
+static bool number_at(struct slice json, const char *path, uint32_t *ret)
+{
+	struct slice value;
+	bool found = json_get(json, path, &value, NULL) > 0;
+
+	*ret = found ? (uint32_t)strtoul(value.ptr, NULL, 10) : 0;
+	return found;
+}
+
 static bool take_note(struct slice json, struct push_note *ret)
 {
-	struct slice through;
 	char *time = text_at(json, "$.time");
 	bool whole = time && moment_is_absolute(slice_of(time), &ret->pushed_ns) &&
-		     json_get(json, "$.through", &through, NULL) > 0;
+		     number_at(json, "$.through", &ret->through);
 
 	free(time);
 	if (!whole)
 		return false;
-	ret->through = (uint32_t)strtoul(through.ptr, NULL, 10); /* a member follows: it ends */
+	(void)number_at(json, "$.first", &ret->first); /* earlier programs did not write it */
 	ret->tape_id = text_at(json, "$.tape_id");
 	ret->url = text_at(json, "$.url");
 	return ret->tape_id && ret->url;

@@ -12,6 +12,7 @@ enum push_note_kind { PUSH_NOTE_STORE, PUSH_NOTE_CLICKHOUSE, PUSH_NOTE_KINDS };
 struct push_note {
 	enum push_note_kind kind;
 	char *tape_id, *url;
+	uint32_t first;    /* of the segments that the store ever had; 0: not known */
 	uint32_t through;  /* the store has every segment up to this number */
 	int64_t pushed_ns; /* wall clock: when that was found */
 };

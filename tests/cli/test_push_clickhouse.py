@@ -206,6 +206,17 @@ class Everything(EverythingTest):
         self.assertEqual(len(self.server.rows("audit")), 2)
         self.assertEqual(len(self.server.rows("audit_hours")), 2)
 
+    def test_what_was_removed_there_and_is_not_here_any_more_is_told(self):
+        self.push()
+        os.remove(os.path.join(self.tape, "seg-000001.db"))
+        self.assertNotIn("lacks", self.push().stdout)
+        for table in self.server.engine.tables.values():
+            table["rows"].clear()
+        done = self.push(code=3)
+        self.assertRegex(done.stderr, r"' lacks 1 segment that it had, and that is not here any more\n")
+        self.assertIn("; it lacks 1 segment that is not here any more", done.stdout)
+        self.push(code=3)
+
     def test_a_column_of_another_type_is_refused_by_the_server(self):
         self.push()
         events = self.server.engine.tables["events"]
