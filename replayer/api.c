@@ -16,7 +16,9 @@
 #include "replayer/serve/review.h"
 #include "replayer/serve/unrecorded.h"
 #include "replayer/serve/watch.h"
+#include "replayer/world/crd.h"
 #include "replayer/write/write.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -159,6 +161,19 @@ static bool path_fits(const struct api_call *call, const struct collection *c)
 	return !c->custom || call->verb == VERB_LIST || call->verb == VERB_WATCH;
 }
 
+/* A custom resource that was defined anew may have another scope than on the tape's first day. */
+static bool scope_fits(const struct api_call *call, struct collection *c)
+{
+	struct slice crd;
+
+	if (path_fits(call, c))
+		return true;
+	if (!c->custom || !crd_find(call->api->world, c, &crd))
+		return false;
+	c->resource.namespaced = slice_is(json_get_text(crd, "spec.scope"), "Namespaced");
+	return path_fits(call, c);
+}
+
 /* By a method that nobody has. */
 static void refuse_method(struct api_call *call, const struct collection *c)
 {
@@ -186,7 +201,7 @@ static void serve_resource(struct api_call *call)
 	if (call->verb == VERB_CREATE && review_serve(call))
 		return;
 	c = collection_find(call);
-	if (!c || !c->served || !path_fits(call, c)) {
+	if (!c || !c->served || !scope_fits(call, c)) {
 		refuse_unknown(call, c);
 	} else if (subresource_is_talk(p->subresource)) {
 		refuse_subresource(call, c);

@@ -51,6 +51,22 @@ class Defined(Writes):
         status, fed = self.send("PATCH", PATH + "/leo/status", {"status": {"fed": True}}, MERGE_PATCH)
         self.assertEqual((status, fed["spec"]["replicas"], fed["status"]), (200, 1, {"fed": True}))
 
+    def test_one_that_was_deleted_and_made_anew_may_have_another_scope(self):
+        namespaced = {"group": "zoo.example.com", "version": "v1", "resource": "lions", "kind": "Lion", "namespaced": True}
+        crd = {**lions(), "metadata": {"name": "lions.zoo.example.com", "resourceVersion": "7", "uid": "of-namespaces"}}
+        anew = json.loads(json.dumps(crd))
+        anew["spec"]["scope"], anew["metadata"] = "Cluster", {**anew["metadata"], "resourceVersion": "102", "uid": "of-the-cluster"}
+        leo = {"kind": "Lion", "apiVersion": "zoo.example.com/v1", "metadata": {"name": "leo", "uid": "leo", "resourceVersion": "103"}}
+        made = tape().listed(CRDS, 100, [crd]).listed(namespaced, 100, [])
+        made.event(1, CRDS, "DELETED", {**crd, "metadata": {**crd["metadata"], "resourceVersion": "101"}})
+        made.event(2, CRDS, "ADDED", anew)
+        made.event(3, namespaced, "ADDED", leo)
+        self.start("--write", "overlay", "--from", "end", made=made)
+        self.assertEqual(self.get(GROUP + "/v1/lions/leo")[0], 200)
+        self.assertEqual(self.send("POST", GROUP + "/v1/lions", lion("nala"))[0], 201)
+        self.assertEqual(self.get(GROUP + "/v1/lions/nala")[0], 200)
+        self.assertEqual(self.server.request("GET", PATH + "/leo")[0], 404)
+
     def test_a_crd_is_established_at_once_and_watches_see_that(self):
         server = self.start("--write", "overlay", made=tape().listed(CRDS, 100, []))
         with server.watch(CRDS_PATH + "?watch=true&resourceVersion=" + self.rv(CRDS_PATH)) as watch:
