@@ -33,7 +33,7 @@ static size_t find_change(
 	return SWEEP_NO_ROW;
 }
 
-static void add_place(const struct search *s, size_t changed, size_t answered)
+static void add_place(const struct search *s, size_t changed, size_t answered, bool is_last)
 {
 	const struct sweep_rows *rows = s->f->all;
 	const struct sweep_row *change = &rows->items[changed], *cause = &rows->items[answered];
@@ -47,6 +47,7 @@ static void add_place(const struct search *s, size_t changed, size_t answered)
 	p = sweep_positions_add_stretch(s->f, SWEEP_OVERWRITE, changed, sweep_rows_after(rows, answered));
 	p->what = what;
 	p->laid_over = s->laid_over;
+	p->is_healed = !is_last;
 }
 
 static int on_write(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -62,7 +63,7 @@ static int on_write(void *context, const struct sql_value *v, size_t count, stru
 	changed = find_change(rows, answered, v[1].bytes, v[2].bytes);
 	if (changed != SWEEP_NO_ROW && rows->items[changed].time_ns < rows->items[answered].time_ns &&
 		sweep_rows_life_end(rows, changed, answered + 1) > answered)
-		add_place(s, changed, answered);
+		add_place(s, changed, answered, !v[3].integer);
 	return 0;
 }
 
@@ -72,11 +73,12 @@ int sweep_overwrites_find(
 	struct sql_session *session, const struct sweep_finding *f, bool laid_over, struct err *err)
 {
 	static const char sql[] =
-		"SELECT seq, of, object FROM (SELECT DISTINCT seq, resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
+		"SELECT seq, of, object, seq < max(seq) OVER (PARTITION BY of, object) FROM (SELECT DISTINCT seq,"
+		" resource || iif(apigroup = '', '', '.' || apigroup) AS of,"
 		" iif(coalesce(namespace, '') = '', '', namespace || '/') || name AS object FROM writes"
 		" WHERE status BETWEEN 200 AND 299 AND verb IN ('update', 'patch') AND coalesce(dry_run, 0) = 0"
 		" AND resource NOT IN ('leases', 'events'))"
-		" ORDER BY seq < max(seq) OVER (PARTITION BY of, object), seq DESC, of, object";
+		" ORDER BY 4, seq DESC, of, object";
 	struct search search = {f, laid_over};
 	const struct sql_sink sink = {.row = on_write, .context = &search};
 
