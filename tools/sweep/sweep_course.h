@@ -124,7 +124,7 @@ int sweep_run_alone(
 /* Whether some of what differs by itself at full speed is the same each time in lock-step: 1 or 0, or an error. */
 int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err) MUST_CHECK;
 
-/* Up to ten more runs, or a few more. *ret: they have shown something more that differs by itself. */
+/* Up to ten more runs, or a few more; four once the budget is spent. *ret: they have shown something more that differs by itself. */
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err) MUST_CHECK;
 
 /* ---- sweep_choice.c, sweep_tries.c: with faults ---- */

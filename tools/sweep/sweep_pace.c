@@ -12,6 +12,7 @@
 #define PAUSES_IN_QUICK 3                        /* ... and the program makes no longer pauses */
 #define FURTHER         (3 + 3 * SWEEP_JOBS_MAX) /* number of the first run of those after the tries */
 #define FURTHER_RUNS    10
+#define FURTHER_FEW     4
 #define PACE_NS         (50 * NS_PER_MS) /* of lock-step */
 #define PACED_NS_MAX                                                                                         \
 	(30 * NS_PER_S) /* all events together, if the program needs more than PACE_NS for each */
@@ -120,6 +121,12 @@ void sweep_share_lessons(struct sweep *s)
 	sweep_measure_add(&s->plain.measure, &s->laid_over.measure);
 }
 
+/* Once the budget is spent, a few have to do. */
+static bool wants_more(const struct sweep *s, size_t made)
+{
+	return !s->stopped && made < (sweep_budget_allows(s, 0) ? FURTHER_RUNS : FURTHER_FEW);
+}
+
 int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err)
 {
 	const struct sweep_ground *ground = sweep_ground_of(s, laid_over);
@@ -129,7 +136,7 @@ int sweep_learn_more(struct sweep *s, bool laid_over, bool *ret, struct err *err
 
 	*ret = false;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	for (size_t made = 0; made < FURTHER_RUNS && rc >= 0 && !s->stopped && !*ret; made += s->jobs) {
+	for (size_t made = 0; wants_more(s, made) && rc >= 0 && !*ret; made += s->jobs) {
 		buf_clear(&differences);
 		rc = sweep_run_full(s, &(struct sweep_slot){.number = FURTHER + made, .laid_over = laid_over},
 			&differences, err);
