@@ -91,7 +91,10 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 static int read_answer(const struct golden_options *g, const char *tape, const char *run,
 	struct sweep_answer *ret, struct err *err)
 {
-	return sweep_answer_read(tape, run, &(struct sweep_asked){.ignored = g->ignored}, ret, err);
+	bool is_golden = strcmp(run, g->path) == 0;
+
+	return sweep_answer_read(
+		tape, run, &(struct sweep_asked){.without = is_golden, .ignored = g->ignored}, ret, err);
 }
 
 static int learn(const struct golden_options *g, const char *tape, struct sweep_answer *golden,

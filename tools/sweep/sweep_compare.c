@@ -130,7 +130,8 @@ static void tell_one(
 struct comparing {
 	const struct sweep_measure *m;
 	const struct sweep_answer *with; /* what is excused there */
-	struct sweep_adopted sides[2];   /* without and with the fault */
+	bool has_run;                  /* the program, when the tape was recorded: its work is on the tape */
+	struct sweep_adopted sides[2]; /* without and with the fault */
 	const char *than;
 	struct buf *to;
 	size_t differ;
@@ -159,7 +160,7 @@ static bool is_different(const struct comparing *c, const struct sweep_effect *a
 {
 	if (a && b)
 		return sweep_content_differs(c->m, a, b, ret);
-	return b || !is_as_before(c->m, a);
+	return b || c->has_run || !is_as_before(c->m, a);
 }
 
 /* As is_different. */
@@ -250,7 +251,11 @@ static void compare_sides(struct comparing *c)
 static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to)
 {
-	struct comparing c = {.m = m, .with = with, .than = than, .to = to};
+	struct comparing c = {.m = m,
+		.with = with,
+		.has_run = sweep_recorded_program_ran(&without->recorded),
+		.than = than,
+		.to = to};
 
 	sweep_adopted_find(without, with, &c.sides[0]);
 	sweep_adopted_find(with, without, &c.sides[1]);

@@ -50,7 +50,6 @@ struct sweep {
 	bool is_patient;  /* a run without faults is looked at for that */
 	bool keeps_all;   /* the command waits for what it writes */
 	bool plain_fails; /* otherwise it comes to nothing that could be compared */
-	bool plain_once;  /* one run as it is was enough, as all is laid over the tape */
 	bool begins_anew; /* the result without faults was another one */
 };
 

@@ -146,12 +146,6 @@ static bool needs_all(const struct sweep *s)
 	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
-/* If all others will be laid over the tape a second run tells nothing, unless that comes to nothing. */
-static bool is_once_enough(const struct sweep *s)
-{
-	return !s->plain_fails && !s->why_left_out && needs_all(s);
-}
-
 /* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
 static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
 {
@@ -168,10 +162,8 @@ static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *
 		free(s->runs.watches);
 		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
 	}
-	s->plain_once = rc == 0 && is_once_enough(s);
-	return rc == 0 && !s->stopped && !s->plain_fails && !s->plain_once
-		       ? run_again(s, false, ret_why, differences, err)
-		       : rc;
+	return rc == 0 && !s->stopped && !s->plain_fails ? run_again(s, false, ret_why, differences, err)
+							 : rc;
 }
 
 static void begin_lockstep(struct sweep *s, const char *why, const struct buf *differences)
@@ -304,18 +296,6 @@ static void do_without(struct sweep *s, const struct buf *differences)
 	s->search.kinds[SWEEP_DOWNTIME] = false;
 }
 
-/* Then what it comes to as it is must be known after all. */
-static int find_plain_after_all(struct sweep *s, struct buf *differences, struct err *err)
-{
-	int rc;
-
-	buf_clear(differences);
-	rc = find_answer(s, differences, err);
-	if (rc > 0)
-		sweep_say_unsteady(s, differences);
-	return rc;
-}
-
 /* Like it, with its writes overlaid, if a pattern needs that. */
 static int find_overlay(struct sweep *s, struct err *err)
 {
@@ -333,8 +313,6 @@ static int find_overlay(struct sweep *s, struct err *err)
 		rc = sweep_say_nothing_compares(s, &differences, err);
 	else if (rc >= 0 && !s->stopped && !s->laid_over.known)
 		do_without(s, &differences);
-	if (rc >= 0 && s->why_left_out && s->plain_once)
-		rc = find_plain_after_all(s, &differences, err);
 	s->all_laid_over = s->laid_over.known && all;
 	if (rc >= 0 && all && !s->stopped && !s->unsteady) {
 		buf_clear(&differences);
