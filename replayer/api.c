@@ -161,7 +161,7 @@ static bool path_fits(const struct api_call *call, const struct collection *c)
 	return !c->custom || call->verb == VERB_LIST || call->verb == VERB_WATCH;
 }
 
-/* A custom resource that was defined anew may have another scope than on the tape's first day. */
+/* A custom resource may have been defined anew with another scope than the one that the tape noted at first. */
 static bool scope_fits(const struct api_call *call, struct collection *c)
 {
 	struct slice crd;

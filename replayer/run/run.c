@@ -264,8 +264,8 @@ void run_asked(struct run *r, const struct api_path *what, enum verb verb)
 		r->struck.ns = 0;
 }
 
-/* A create of what exists already has not failed, nor the deletion of what does not: many programs make sure in this way that it is
- * there, or gone. */
+/* Many programs create an object that may exist already, or delete one that may not exist, to be sure that it is there or gone.
+ * Neither has failed then. */
 static bool has_failed(const struct run_write_row *row)
 {
 	bool is_there = row->status == 409 && slice_is(row->verb, "create");

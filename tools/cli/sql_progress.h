@@ -19,8 +19,8 @@ struct sql_progress {
 };
 
 /* Watches the statements of the session from now on, whose rows go to `to` and are meant for `rows`. Returns
- * the sink to run them with, `to` may be NULL where they are kept for later; `p` stays where it is until sql_progress_end(). The statement is interrupted
- * after a signal that progress.h notes. */
+ * the sink to run them with; `p` stays where it is until sql_progress_end(). `to` is NULL if the rows are kept for later. The
+ * statement is interrupted after a signal that progress.h notes. */
 struct sql_sink sql_progress_begin(struct sql_progress *p, struct sql_session *s, const char *verb, FILE *to,
 	const struct sql_sink *rows);
 void sql_progress_end(struct sql_progress *p);

@@ -98,7 +98,9 @@ void tape_names_tell_versions(struct tape *t, const struct tape_names *n, const 
 	for (size_t i = 0; i < n->count; i++) {
 		const struct tape_resource *shown = n->items[i];
 
-		for (size_t k = 0; !strstr(names, shown->version) && (r = tape_resource_at(t, k)); k++) {
+		if (strstr(names, shown->version))
+			continue;
+		for (size_t k = 0; (r = tape_resource_at(t, k)); k++) {
 			if (is_other_version(r, shown))
 				fprintf(stderr,
 					"shown is version %s of %s; the tape has '%s.%s%s%s' as well\n",

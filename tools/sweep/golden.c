@@ -88,11 +88,9 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 
 /* ---- as a sweep compares ---- */
 
-static int read_answer(const struct golden_options *g, const char *tape, const char *run,
+static int read_answer(const struct golden_options *g, const char *tape, const char *run, bool is_golden,
 	struct sweep_answer *ret, struct err *err)
 {
-	bool is_golden = strcmp(run, g->path) == 0;
-
 	return sweep_answer_read(
 		tape, run, &(struct sweep_asked){.without = is_golden, .ignored = g->ignored}, ret, err);
 }
@@ -105,7 +103,7 @@ static int learn(const struct golden_options *g, const char *tape, struct sweep_
 	for (size_t i = 0; i < g->verdict.also.count && rc == 0; i++) {
 		struct sweep_answer other;
 
-		rc = read_answer(g, tape, g->verdict.also.items[i], &other, err);
+		rc = read_answer(g, tape, g->verdict.also.items[i], false, &other, err);
 		if (rc)
 			break;
 		sweep_made_up_apply(made_up, &other);
@@ -153,12 +151,12 @@ static int compare_left(const struct golden_options *g, const char *tape, const 
 	struct sweep_measure m = {.exit_code = strstr(g->compare, "exit") != NULL,
 		.writes = strstr(g->compare, "writes") != NULL,
 		.ignored = g->ignored};
-	int rc = read_answer(g, tape, g->path, &golden, err);
+	int rc = read_answer(g, tape, g->path, true, &golden, err);
 
 	if (rc == 0)
 		rc = learn(g, tape, &golden, &m, &made_up, err);
 	if (rc == 0)
-		rc = read_answer(g, tape, run, &now, err);
+		rc = read_answer(g, tape, run, false, &now, err);
 	sweep_made_up_apply(&made_up, &now);
 	if (rc == 0)
 		rc = tell_left(&m, &golden, &now, err);

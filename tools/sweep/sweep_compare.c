@@ -137,8 +137,9 @@ struct comparing {
 	size_t differ;
 };
 
-/* Who has not written to an object of the tape left it as it was, which may be how the run without the fault left it in the end. The
- * other way round it may be there because the program did not delete it. */
+/* An object of the tape to which only the run without the fault has written, and which that run left as the tape has it: in the
+ * other run it is the same. If only the run with the fault has written to it, it may be there because the program did not delete
+ * it, and the two are not the same. */
 static bool is_as_before(const struct sweep_measure *m, const struct sweep_effect *written)
 {
 	struct sweep_effect before = *written;

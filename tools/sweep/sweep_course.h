@@ -117,9 +117,6 @@ void sweep_share_lessons(struct sweep *s);
 /* How long each event waits in lock-step. A program that limits its own rate, as it has shown in the first run, where all
  * events came at once, has longer. */
 void sweep_choose_pace(struct sweep *s);
-/* One run without faults, while nothing else runs. *ret is untouched if the user stops it. */
-int sweep_run_alone(
-	struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err) MUST_CHECK;
 /* Whether some of what differs by itself at full speed is the same each time in lock-step: 1 or 0, or an error. */
 int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err) MUST_CHECK;
 

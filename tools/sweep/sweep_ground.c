@@ -135,17 +135,6 @@ static bool has_no_end(const struct sweep *s)
 	return s->plain.answer.end == SWEEP_TIMEOUT && sweep_absorbs(s);
 }
 
-/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
- * its deletion must be there, and what it is to make or to add must not. And what a program writes may differ from run to
- * run just because it does not see what it wrote before. */
-static bool needs_all(const struct sweep *s)
-{
-	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
-
-	return (sweep_absorbs(s) && reads_back) || s->runs.options.recorded.released.count ||
-	       sweep_recorded_program_ran(&s->runs.options.recorded);
-}
-
 /* Two rounds: to know the answer, and to see whether it is always the same. Returns how many differ. */
 static int find_answer_twice(struct sweep *s, const char **ret_why, struct buf *differences, struct err *err)
 {
@@ -193,6 +182,17 @@ static int find_answer(struct sweep *s, struct buf *differences, struct err *err
 	int rc = find_answer_twice(s, &why, differences, err);
 
 	return rc > 0 && may_be_slower(s) ? find_answer_in_lockstep(s, why, differences, err) : rc;
+}
+
+/* The same for all runs: a program that asks for what it has created must find it, what waits for its finalizer or
+ * its deletion must be there, and what it is to make or to add must not. And what a program writes may differ from run to
+ * run just because it does not see what it wrote before. */
+static bool needs_all(const struct sweep *s)
+{
+	bool reads_back = s->keeps_all || s->plain.answer.reads_back || s->plain.measure.unsteady.count;
+
+	return (sweep_absorbs(s) && reads_back) || s->runs.options.recorded.released.count ||
+	       sweep_recorded_program_ran(&s->runs.options.recorded);
 }
 
 static int find_plain(struct sweep *s, struct err *err)

@@ -155,7 +155,9 @@ void sweep_choose_pace(struct sweep *s)
 	s->runs.pace_ns = ns > PACE_NS && affordable ? ns : PACE_NS;
 }
 
-int sweep_run_alone(struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err)
+/* One run without faults, while nothing else runs. *ret is untouched if the user stops it. */
+static int run_alone(
+	struct sweep *s, const struct sweep_slot *slot, struct sweep_answer *ret, struct err *err)
 {
 	int rc;
 
@@ -174,7 +176,7 @@ int sweep_is_steadier_paced(struct sweep *s, bool laid_over, struct err *err)
 	struct sweep_measure paced = s->asked;
 	struct sweep_answer one = {0}, other = {0};
 	size_t differ;
-	int rc = sweep_run_alone(s, &second, &other, err);
+	int rc = run_alone(s, &second, &other, err);
 
 	s->runs.slot[0] = s->paced;
 	if (rc == 0)

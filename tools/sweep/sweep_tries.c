@@ -460,11 +460,12 @@ static enum sweep_stage first_stage(struct sweep_try *try)
 /* What is to run in a slot that is free. Returns 1, or 0 if there is nothing. */
 static int begin_next(struct sweep *s, size_t at, struct err *err)
 {
-	struct sweep_try *waiting = s->is_patient ? NULL : next_try(s, true), *next;
+	struct sweep_try *waiting, *next;
 	int rc;
 
 	if (s->begins_anew)
 		return 0;
+	waiting = s->is_patient ? NULL : next_try(s, true);
 	if (waiting) {
 		rc = sweep_patience_begin(s, at, waiting, err);
 		return rc ? rc : 1;
@@ -515,27 +516,23 @@ static int run_untried(struct sweep *s, struct err *err)
 {
 	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
 	bool shown = isatty(STDERR_FILENO);
-	int busy;
+	int rc, at;
 
-	while ((busy = fill_slots(s, err)) > 0) {
-		int at, rc;
-
+	while ((rc = fill_slots(s, err)) > 0) {
 		sweep_show_progress(s, shown);
 		at = sweep_jobs_wait(s->runs.job, s->jobs, s->v->invariants.count ? &looker : NULL);
 		if (at < 0) {
 			sweep_stop(s);
-			busy = 0;
+			rc = 0;
 			break;
 		}
 		rc = go_on(s, (size_t)at, err);
-		if (rc) {
-			busy = rc;
+		if (rc)
 			break;
-		}
 	}
 	if (shown)
 		fputs("\r\033[K", stderr);
-	return busy;
+	return rc;
 }
 
 int sweep_run_tries(struct sweep *s, struct err *err)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* In lock-step a program makes and deletes also what is there for a moment only. */
+/* In lock-step a program also makes and deletes objects that are needed for a moment only. */
 static size_t compare_run(const struct sweep *s, const struct sweep_ground *ground,
 	const struct sweep_slot *as, const struct sweep_answer *answer, struct buf *differences)
 {
