@@ -57,6 +57,13 @@ const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t 
 	return low < m->segment_count && m->segments[low].number == number ? &m->segments[low] : NULL;
 }
 
+bool manifest_has(const struct manifest *m, uint32_t number)
+{
+	const struct manifest_segment *s = manifest_find(m, number);
+
+	return s && !s->is_off;
+}
+
 void manifest_add(struct manifest *m, const struct manifest_segment *segment)
 {
 	size_t at = m->segment_count;

@@ -25,7 +25,9 @@ struct manifest_segment {
 	int64_t first_time_ns, last_time_ns;
 	int64_t pushed_ns;
 	char etag[S3_ETAG_BYTES]; /* of the object, bare; "" if the manifest is of an older program */
-	bool is_off;              /* what the store has is not that; only in memory */
+	/* Only in memory. */
+	bool is_off;                      /* what the store has is not that */
+	char previous[SEAL_DIGEST_BYTES]; /* digest of the segment before it, as it says; "": it does not */
 };
 
 /* Segments that were removed here before the store had them. */
@@ -66,6 +68,8 @@ int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct er
 int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err *err) MUST_CHECK;
 
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number);
+/* Whether it is in the store as the manifest says. */
+bool manifest_has(const struct manifest *m, uint32_t number);
 /* Replaces the one of that number, if there is one. */
 void manifest_add(struct manifest *m, const struct manifest_segment *segment);
 /* As the store gives it, with its quotes or without. */

@@ -1,6 +1,7 @@
 /* push.c: see push.h. */
 #include "recorder/push/push.h"
 
+#include "recorder/push/copy.h"
 #include "recorder/push/house.h"
 #include "recorder/push/push_account.h"
 #include "recorder/push/push_book.h"
@@ -34,7 +35,6 @@ struct push {
 	char *url, *manifest_key;
 	struct manifest manifest;
 	bool is_remade, is_checked; /* the manifest: and not written yet; against what the store has */
-	bool is_same; /* the tape here was compared with that in the store, and is no other copy */
 	struct push_figures figures;
 	uint32_t first_seen;              /* number of the first segment that was ever here, for this push */
 	uint32_t first_there;             /* ... and of the first one that was ever there; 0: none was */
@@ -363,6 +363,7 @@ static int push_segment(struct push *p, const struct segment_file *f, struct err
 	struct manifest_segment s = {.number = f->number};
 	int rc = examine(f, &s, err);
 
+	rc = rc ? rc : copy_check_follows(&p->manifest, p->options.tape_path, &s, err);
 	s.pushed_ns = clock_wall_ns(&clock_system);
 	if (!rc)
 		rc = p->house ? put_rows(p, f, &s, err)
@@ -391,13 +392,6 @@ static uint64_t file_bytes(const struct segment_file *f, int64_t *ret_sealed_ns)
 	return (uint64_t)st.st_size;
 }
 
-static bool store_has(const struct push *p, uint32_t number)
-{
-	const struct manifest_segment *s = manifest_find(&p->manifest, number);
-
-	return s && !s->is_off;
-}
-
 static void count_waiting(struct push *p, const struct segment_file *list, size_t count)
 {
 	struct push_figures *f = &p->figures;
@@ -415,7 +409,7 @@ static void count_waiting(struct push *p, const struct segment_file *list, size_
 		int64_t sealed_ns;
 		uint64_t bytes = file_bytes(&list[i], &sealed_ns);
 
-		if (store_has(p, list[i].number)) {
+		if (manifest_has(&p->manifest, list[i].number)) {
 			f->through = all ? list[i].number : f->through;
 			continue;
 		}
@@ -473,7 +467,7 @@ static int push_all(struct push *p, const struct segment_file *list, size_t coun
 	int rc = step(p, 0, err);
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		if (!store_has(p, list[i].number))
+		if (!manifest_has(&p->manifest, list[i].number))
 			rc = push_listed(p, &list[i], err);
 		count_waiting(p, list, count);
 	}
@@ -524,35 +518,13 @@ static void check_account(struct push *p, const struct segment_file *list, size_
 	free(sentence);
 }
 
-/* A copy of the tape may have gone on by itself. Each seal follows the one before it: the newest that both have tells of
- * all. One whose seal cannot be read is refused later. */
-static int check_is_same(const struct push *p, const struct segment_file *list, size_t count, struct err *err)
-{
-	const struct manifest_segment *there;
-	char here[SEAL_DIGEST_BYTES];
-	struct err why;
-
-	while (count && !store_has(p, list[count - 1].number))
-		count--;
-	if (!count)
-		return 0;
-	there = manifest_find(&p->manifest, list[count - 1].number);
-	if (seal_digest(list[count - 1].path, here, &why) || strcmp(here, there->digest) == 0)
-		return 0;
-	return err_set(err, ERR_FAILED,
-		"segment %u of '%s' is not the one that the store has of this tape: a copy of the tape went on apart "
-		"from it; nothing was pushed: push one of them below another prefix, or by another --cluster",
-		there->number, p->options.tape_path);
-}
-
 static int list_own(struct push *p, struct segment_file **ret, size_t *ret_count, struct err *err)
 {
 	int rc = list_sealed(p, ret, ret_count, err);
 
-	if (rc || p->is_same)
+	if (rc)
 		return rc;
-	rc = check_is_same(p, *ret, *ret_count, err);
-	p->is_same = !rc;
+	rc = copy_check(&p->manifest, p->options.tape_path, *ret, *ret_count, err);
 	if (rc)
 		segment_list_free(*ret, *ret_count);
 	return rc;

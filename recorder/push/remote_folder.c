@@ -120,9 +120,10 @@ int remote_folder_lay_out(const char *tape, const struct manifest *m, char **ret
 		rc = remove_others(
 			tape, m->segments[first].number, m->segments[m->segment_count - 1].number, err);
 	if (!rc && first)
-		*ret_note = xasprintf("the store lacks segments before %u: the tape is read from there on, "
-				      "what came before is not shown",
-			m->segments[first].number);
+		*ret_note = xasprintf(
+			"the store lacks segments between %u and %u: the tape is read from %u on, "
+			"what came before is not shown",
+			m->segments[first - 1].number, m->segments[first].number, m->segments[first].number);
 	return rc;
 }
 

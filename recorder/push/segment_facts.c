@@ -3,6 +3,8 @@
 
 #include "schema/tape/reader.h"
 
+#include <stdio.h>
+
 static int take_events(void *context, const struct tape_segment_info *s)
 {
 	struct manifest_segment *to = context;
@@ -12,6 +14,8 @@ static int take_events(void *context, const struct tape_segment_info *s)
 	to->events = s->events;
 	to->first_time_ns = s->first_time_ns;
 	to->last_time_ns = s->last_time_ns;
+	(void)snprintf(
+		to->previous, sizeof(to->previous), "%s", s->previous_digest ? s->previous_digest : "");
 	return 0;
 }
 

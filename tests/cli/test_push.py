@@ -175,6 +175,21 @@ class Push(PushTest):
         self.refused("is not the one that the store has of this tape", "--cluster", "eu")
         self.assertEqual(len(self.manifest()["segments"]), len([n for n in os.listdir(copy) if n.startswith("seg-")]))
 
+    def test_a_segment_of_a_copy_is_not_mixed_in_where_those_before_it_are_gone(self):
+        copy = os.path.join(self.dir, "copy.tape")
+        shutil.copytree(self.tape, copy)
+        for tape, name in ((self.tape, "here"), (copy, "there")):
+            for rv in (90, 91):
+                self.make_tape(tape, [{"rotate": True}, event(rv, "ADDED", pod(f"{name}{rv}", f"u-{name}{rv}", rv))])
+        *earlier, newest = sorted(n for n in os.listdir(copy) if n.startswith("seg-"))
+        os.remove(os.path.join(self.tape, newest))
+        self.push("--cluster", "eu")
+        for name in earlier:
+            os.remove(os.path.join(copy, name))
+        self.tape = copy
+        self.refused("does not follow the one before it that the store has", "--cluster", "eu")
+        self.assertNotIn(newest, " ".join(self.store.keys("seg-")))
+
     def test_a_damaged_segment_stays_here_and_the_others_go(self):
         path = os.path.join(self.tape, "seg-000002.db")
         os.chmod(path, 0o600)

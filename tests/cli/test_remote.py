@@ -384,7 +384,7 @@ class Trouble(RemoteTest, SmallDisk):
         self.store.objects[key].body = json.dumps(manifest).encode()
         done = self.run_remote("query", "s3://tapes/prod", "SELECT min(seq) AS n FROM events", "--format", "json", code=3)
         self.assertEqual(json.loads(done.stdout), [{"n": 21}])
-        self.assertIn("the store lacks segments before 3", done.stderr)
+        self.assertIn("the store lacks segments between 1 and 3: the tape is read from 3 on", done.stderr)
 
     def test_the_cache_stays_within_its_size(self):
         other = os.path.join(self.dir, "other.tape")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,6 +79,24 @@ class Push(RecordTest):
         self.assertEqual(recording.stop(), 3)
         self.assertRegex(recording.stderr, "the store lacks segments of the tape, 'kubetape push' goes on with them: .*SlowDown")
         self.push_the_rest()
+
+    def test_a_restored_copy_that_goes_on_is_not_mixed_with_what_the_store_has_of_the_other(self):
+        backup = self.tape + "-backup"
+        for begin in (0, 7):
+            recording = self.pushing().ready(1)
+            self.put(recording, 7, begin=begin)
+            self.assertEqual(recording.stop(), 0)
+            if not begin:
+                shutil.copytree(self.tape, backup)
+        there = self.there()
+        shutil.rmtree(self.tape)
+        shutil.move(backup, self.tape)
+        recording = self.pushing("--retry-for", "1s").ready(1)
+        self.put(recording, 14, begin=14)
+        wait_for(lambda: "a copy of the tape went on apart from it" in recording.stderr, "a word of the copy")
+        self.assertEqual(recording.stop(), 3)
+        self.assertEqual(self.there(), there)
+        self.assertLess(len(there), len(self.here()))
 
     def away(self):
         """A recorder with two segments to push, whose store refuses everything."""
