@@ -8,7 +8,7 @@ import unittest
 
 import test_sweep
 import test_sweep_patterns
-from replays import CONFIGMAPS, NODES, PODS, Tape, obj
+from replays import CONFIGMAPS, DEPLOYMENTS, NODES, PODS, Tape, obj
 
 TESTS_APART = True  # each takes long
 
@@ -99,6 +99,65 @@ maps.synced.wait()
 Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
 time.sleep(600)
 """
+
+
+# Who of two leads: the first that runs, until it fails; and how often that has changed.
+LEADING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster, phases, lead = Cluster(), {}, {"leader": "", "epoch": 0}
+Informer.pause_s = 0.3  # longer than an event waits for in lock-step
+PATH = "/api/v1/namespaces/default/configmaps/lead?fieldManager=leading&force=true"
+def look(pod, *_):
+    phases[pod["metadata"]["name"]] = pod["status"]["phase"]
+    able = sorted(name for name, phase in phases.items() if phase == "Running")
+    if able and lead["leader"] not in able:
+        lead.update(leader=able[0], epoch=lead["epoch"] + 1)
+        cluster.ask("PATCH", PATH, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "lead"},
+            "data": {"leader": lead["leader"], "epoch": str(lead["epoch"])}})
+Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
+# No replicas while the switch says so, and then as many as before.
+LENDING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster = Cluster()
+Informer.pause_s = 0.3  # longer than an event waits for in lock-step
+PATH = "/apis/apps/v1/namespaces/default/deployments/web"
+def look(switch, *_):
+    thing = cluster.ask("GET", PATH)[1]
+    wanted = 0 if switch["data"]["down"] == "yes" else 3
+    if thing["spec"]["replicas"] != wanted:
+        thing["spec"]["replicas"] = wanted
+        cluster.ask("PUT", PATH, thing)
+Informer(cluster, "/api/v1/configmaps", look, lambda old, new: look(new), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
+def lead_tape(path):
+    """One fails and runs again, and then the other fails. A third one does not matter."""
+    rv, tape = 10, Tape().listed(PODS, 10, [])
+    for kind, name, phase in (("ADDED", "a", "Running"), ("ADDED", "b", "Running"), ("MODIFIED", "a", "Failed"), ("MODIFIED", "a", "Running"),
+                              ("MODIFIED", "b", "Failed"), ("ADDED", "c", "Pending"), ("MODIFIED", "c", "Unknown"), ("MODIFIED", "c", "Pending")):
+        rv += 1
+        tape.event(rv - 10, PODS, kind, obj(PODS, name, rv, status={"phase": phase}))
+    return tape.event(9, PODS, "ADDED", obj(PODS, "d", 20, status={"phase": "Pending"})).write(path)
+
+
+def switched_tape(path):
+    """Its own controller never sees what others do to the deployment."""
+    web = obj(DEPLOYMENTS, "web", 9, spec={"replicas": 3}, status={"observedGeneration": 1, "replicas": 3})
+    web["metadata"]["generation"] = 1
+    tape = Tape().listed(DEPLOYMENTS, 10, [web]).listed(CONFIGMAPS, 10, [obj(CONFIGMAPS, "switch", 9, data={"down": "no"})])
+    for n, down in enumerate(("yes", "no"), 11):
+        tape.event(n, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "switch", n, data={"down": down}))
+    return tape.event(13, DEPLOYMENTS, "ADDED", obj(DEPLOYMENTS, "another", 13, spec={"replicas": 1})).write(path)
 
 
 def owned_tape(path):
@@ -329,6 +388,19 @@ class SweepLeftTest(unittest.TestCase):
         report = self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms",
             command=[sys.executable, "-c", COUNTING, os.path.dirname(test_sweep_patterns.BLIND)]), 0)
         self.assertGreater(report["unseen"], 0)
+
+    def sweep_unseen(self, program):
+        """Of all pairs of changes, as if nothing had come of the first."""
+        return self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms", "--write", "overlay",
+            command=[sys.executable, "-c", program, os.path.dirname(test_sweep_patterns.BLIND)]), 0)
+
+    def test_a_number_may_lack_what_leads_back_to_before_a_state_that_nothing_showed(self):
+        self.tape = lead_tape(os.path.join(self.folder, "lead.tape"))
+        self.assertGreater(self.sweep_unseen(LEADING)["unseen"], 0)
+
+    def test_what_is_as_the_tape_has_it_need_not_be_written_though_its_controller_on_the_tape_has_not_observed_that(self):
+        self.tape = switched_tape(os.path.join(self.folder, "switched.tape"))
+        self.assertTrue(self.sweep_unseen(LENDING)["gaps"])
 
     def test_finds_what_holds_an_object_whose_owner_has_gone_unseen(self):
         self.tape = owned_tape(os.path.join(self.folder, "owned.tape"))

@@ -98,15 +98,21 @@ static const char effects_sql[] =
 	"  UNION ALL SELECT DISTINCT 'deleted', 0, 0, apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
 	"   NULL, NULL, NULL FROM w WHERE verb = 'deletecollection')";
 
+/* Whether the last state of the spec was observed; NULL: that is not told. */
+#define IS_OBSERVED(object) object "->'$.status.observedGeneration'=" object "->'$.metadata.generation'"
+
 /* What a server fills in, and who wrote what. A generation counts the states of a spec that there were: what is compared is whether
  * the last one was observed. */
-#define WITHOUT_NOISE(object)                                                                                \
+#define WITHOUT_NOISE(object, is_observed)                                                                   \
 	"json_remove(" object                                                                                \
 	", '$.metadata.resourceVersion', '$.metadata.managedFields', '$.metadata.uid',"                      \
 	" '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"                   \
-	" iif(" object "->'$.status.observedGeneration'=" object "->'$.metadata.generation',"                \
-	" '$.status.observedGeneration', '$.metadata.selfLink'),"                                            \
+	" iif(" is_observed ", '$.status.observedGeneration', '$.metadata.selfLink'),"                       \
 	" iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name'))"
+
+/* Who observes the spec may be on the tape, where it never saw what the program changed: its status is the same in both. */
+#define IS_OBSERVED_IN_BOTH                                                                                  \
+	IS_OBSERVED("tape") " AND iif(json_valid(content), coalesce(" IS_OBSERVED("content") ", 1), 1)"
 
 /* The object's own UID and a drawn name, which a run gives out, may stand anywhere: a Job's are labels of its pods. */
 #define NAMELESS(content)                                                                                    \
@@ -170,10 +176,11 @@ static const char keys_sql[] =
 	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
 	" resource || iif(apigroup = '', '', '.' || apigroup), " NAMELESS(
 		"iif(json_valid(content) AND json_type(content) ="
-		"  'object', " WITHOUT_NOISE(
-			"content") ", content)") ", made_seq * (made_seq > (SELECT seq FROM start)),"
-						 " iif(json_valid(tape), " WITHOUT_NOISE(
-							 "tape") ", NULL) FROM told";
+		"  'object', " WITHOUT_NOISE("content",
+			IS_OBSERVED(
+				"content")) ", content)") ", made_seq * (made_seq > (SELECT seq FROM start)),"
+							  " iif(json_valid(tape), " WITHOUT_NOISE("tape",
+								  IS_OBSERVED_IN_BOTH) ", NULL) FROM told";
 
 #define STRIKES                                                                                              \
 	" FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"                    \

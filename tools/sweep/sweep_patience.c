@@ -8,8 +8,8 @@
  *   quiet, --settle 2s           |---|
  *   quiet, tried again           |------|- ...
  *
- * So such a try waits until a run without faults has been quiet for longer than that, while others go on. If it comes to
- * something else, all begins anew: with its writes overlaid if they were absorbed, as it may wait for them; else with a --settle longer
+ * So such a try begins after a run without faults that is to be quiet for longer than that, and runs beside it; others go on. If
+ * that run comes to something else, all begins anew: with its writes overlaid if they were absorbed, as it may wait for them; else with a --settle longer
  * than its pauses. A shard only says so: all shards are to try the same.
  */
 #include "tools/sweep/sweep_course.h"
@@ -20,8 +20,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NUMBER         1000            /* of its run: none of the others comes that far */
-#define PATIENCE_TIMES 2               /* as long as was asked for: the next tries ask for more */
+#define NUMBER 1000 /* of its run: none of the others comes that far */
+#define PATIENCE_TIMES                                                                                       \
+	2 /* as long as was asked for, where there is time for more tries, which ask for more */
 #define TROUBLE_MAX_NS (30 * NS_PER_S) /* no try asks for more */
 /* As long as --settle, unless that is more than the second: then the user knows what the program needs. */
 #define RESTARTED_TIMES  3
@@ -145,12 +146,13 @@ static void take_longer(struct sweep *s, const struct sweep_slot *slot, const st
 
 int sweep_patience_begin(struct sweep *s, size_t at, const struct sweep_try *try, struct err *err)
 {
-	int64_t settle_ns = PATIENCE_TIMES * try->settle_ns;
+	bool laid_over = try->position->laid_over;
+	int64_t settle_ns = (sweep_budget_allows(s, 0) ? PATIENCE_TIMES : 1) * try->settle_ns;
 
 	s->is_patient = true;
-	s->runs.slot[at] = (struct sweep_slot){.number = NUMBER,
-		.laid_over = try->position->laid_over,
-		.settle_ns = settle_ns < TROUBLE_MAX_NS ? settle_ns : TROUBLE_MAX_NS};
+	s->patient_ns[laid_over] = settle_ns < TROUBLE_MAX_NS ? settle_ns : TROUBLE_MAX_NS;
+	s->runs.slot[at] = (struct sweep_slot){
+		.number = NUMBER, .laid_over = laid_over, .settle_ns = s->patient_ns[laid_over]};
 	return sweep_run_start(&s->runs, at, err);
 }
 
@@ -166,7 +168,6 @@ int sweep_patience_judge(struct sweep *s, size_t at, struct err *err)
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	s->is_patient = false;
-	s->patient_ns[slot->laid_over] = slot->settle_ns;
 	if (is_known && sweep_compare(&ground->measure, &ground->answer, &patient, "the first", &differences))
 		take_longer(s, slot, &patient, &differences);
 	sweep_run_remove(&s->runs, slot);

@@ -117,12 +117,20 @@ static const char item_sql[] = STEPS
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') ORDER BY write DESC LIMIT 1";
 
 /* All events that were answered by writes which gave that field a value, or another one, in the same way: a sum is made of all of
- * them. */
+ * them. And how many of those that follow lead back to what all other fields were before it, as of a leader that goes and comes again:
+ * who has not seen the first has nothing to answer to the others. */
 static const char summed_sql[] = STEPS
-	", field AS (SELECT %Q AS name, %Q AS path)"
-	" SELECT DISTINCT seq FROM steps, field WHERE iif(before IS NULL, jget(object, path) IS NOT NULL,"
+	", field AS (SELECT %Q AS name, %Q AS path),"
+	" raised AS MATERIALIZED (SELECT min(write) AS write, seq, before, object FROM steps, field"
+	"  WHERE iif(before IS NULL, jget(object, path) IS NOT NULL,"
 	"   EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d WHERE json_extract(d.value, '$.field') = name))"
-	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')";
+	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') GROUP BY seq),"
+	" undone AS (SELECT a.write AS first, max(b.write) AS last FROM raised AS a JOIN raised AS b ON b.write > a.write, field"
+	"  WHERE a.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM json_each(jdiff(a.before, b.object)) AS d"
+	"   WHERE json_extract(d.value, '$.field') <> name AND json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*')"
+	"  GROUP BY a.write)"
+	" SELECT seq, (SELECT count(*) FROM raised AS b JOIN undone ON b.write > first AND b.write <= last WHERE first = a.write)"
+	"  FROM raised AS a ORDER BY write";
 
 /* Whether the field may be computed from that sum: the write that gave it its last value changed the sum as well, and before
  * that it had the value in question. */
@@ -177,23 +185,27 @@ static int find_given(const struct fields *f, const struct json_change *d, uint6
 	return rc;
 }
 
-/* How many of the events that a sum is made of were not to be seen. */
+/* How many of the events that a sum is made of were not to be seen, or had nothing to be answered then. */
 struct summed {
 	const struct fields *of;
 	const char *text;
-	int64_t unseen;
+	int64_t unseen, undone; /* undone: of the next ones */
 };
 
 static int on_summed(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct summed *s = context;
-	bool seen;
-	int rc = sweep_was_seen(
-		s->of->run, (uint64_t)v[0].integer, SWEEP_NO_END, s->text, false, s->of->pace_ns, &seen, err);
+	bool seen = false;
+	int rc = s->undone ? 0
+			   : sweep_was_seen(s->of->run, (uint64_t)v[0].integer, SWEEP_NO_END, s->text, false,
+				     s->of->pace_ns, &seen, err);
 
 	(void)count;
-	s->unseen += rc == 0 && !seen;
-	return rc;
+	if (rc || seen)
+		return rc;
+	s->unseen++;
+	s->undone = s->undone ? s->undone - 1 : v[1].integer;
+	return 0;
 }
 
 /* Also in a text, as annotations and ConfigMaps have it. */
