@@ -108,10 +108,10 @@ struct sweep_position {
 	uint64_t until_seq; /* the last event of a stretch, an overwrite, an own write; after a late answer */
 	char *resource;     /* as fault files name it */
 	char *object;       /* "shop/web-0"; NULL for a stretch */
-	char *what;   /* "status.phase Running, then deleted", "answered late"; NULL: the kind says it all */
-	size_t alike; /* places of this sort that the tape has */
-	size_t turn;  /* of them, which this is, from 0 */
-	bool is_healed;      /* what goes wrong may be mended: the object changes, comes back or goes later */
+	char *what; /* "status.phase Running, then deleted", "answered late"; NULL: the kind says it all */
+	size_t alike, turn; /* places of this sort that the tape has; of them, which this is, from 0 */
+	bool is_healed;     /* what goes wrong may be mended: the object changes, comes back or goes later */
+	bool is_part; /* of SWEEP_RESTART: a write of another kind answers the same event after this one */
 	bool reached, leads; /* the program was sent that event without gaps; the first of its pattern */
 };
 

@@ -7,8 +7,8 @@
 #define CHANGES_A_TURN     5 /* see spread_changes */
 
 /* Places of one pattern, kind, kind of write and of the same resources are of one sort; writes to objects that are being
- * deleted, or after which watches stay away until others have done something, or that are not the first after an event, are of
- * another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
+ * deleted, or after which watches stay away until others have done something, or that are not the first after an event, or the last
+ * in answer to it, are of another. What lasts the whole tape is of one sort for all resources: each takes seconds. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;
@@ -26,10 +26,20 @@ static int sort_order(const struct sweep_position *a, const struct sweep_positio
 	if (order == 0)
 		order = !b->nth - !a->nth;
 	if (order == 0)
+		order = a->is_part - b->is_part;
+	if (order == 0)
 		order = sweep_is_late_answer(a) - sweep_is_late_answer(b);
 	if (order == 0)
 		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
 	return order;
+}
+
+/* What is done by half when everything is new is mostly done anew; later it may leave what was there before. */
+static int by_time(const struct sweep_position *a, const struct sweep_position *b)
+{
+	int order = (a->seq > b->seq) - (a->seq < b->seq);
+
+	return a->is_part ? -order : order;
 }
 
 static int by_sort(const void *left, const void *right)
@@ -46,7 +56,7 @@ static int by_sort(const void *left, const void *right)
 	if (order == 0)
 		order = a->is_healed - b->is_healed;
 	if (order == 0)
-		order = (a->seq > b->seq) - (a->seq < b->seq);
+		order = by_time(a, b);
 	return order ? order : strcmp(a->resource, b->resource);
 }
 
@@ -63,7 +73,7 @@ static bool is_one_of_many(const struct sweep_position *p)
 }
 
 /* One of each pattern comes first. The first of each sort come before the second of any, one resource before several, what is
- * chosen for a reason before what is not, and what is rare on the tape before what is not; how often the program writes says
+ * chosen for a reason before what is not, what does a part before what does all, and what is rare on the tape before what is not; how often the program writes says
  * nothing of that. */
 static int by_telling(const void *left, const void *right)
 {
@@ -79,6 +89,8 @@ static int by_telling(const void *left, const void *right)
 		return is_one_of_many(a) ? 1 : -1;
 	if (a->is_healed != b->is_healed)
 		return a->is_healed ? 1 : -1;
+	if (a->is_part != b->is_part)
+		return a->is_part ? -1 : 1;
 	if (a->alike != b->alike)
 		return a->alike < b->alike ? -1 : 1;
 	if (a->seq != b->seq)

@@ -241,10 +241,20 @@ static bool is_alike(const struct sweep_own_write *a, const struct sweep_own_wri
 	return a->is_farewell == b->is_farewell && strcmp(a->kind, b->kind) == 0;
 }
 
-/* How many places of that kind come before, and come at all. */
+/* A program that is killed there has done a part of what answers the event. */
+static bool is_part(const struct sweep_facts *f, size_t at)
+{
+	for (size_t i = at + 1; i < f->write_count && f->writes[i].seq == f->writes[at].seq; i++) {
+		if (strcmp(f->writes[i].kind, f->writes[at].kind) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* How many places of that kind come before, and come at all. The last of which each is a part is one, too. */
 static bool is_chosen(const struct sweep_facts *f, size_t at)
 {
-	size_t before = 0, after = 0;
+	size_t before = 0, after = 0, parts_after = 0;
 
 	if (!is_place(&f->writes[at]))
 		return false;
@@ -253,8 +263,9 @@ static bool is_chosen(const struct sweep_facts *f, size_t at)
 			continue;
 		before += i < at;
 		after += i > at;
+		parts_after += i > at && is_part(f, i);
 	}
-	return before < WRITES_OF_A_KIND - 1 || after == 0;
+	return before < WRITES_OF_A_KIND - 1 || after == 0 || (!parts_after && is_part(f, at));
 }
 
 /* An informer learns it from its next list, together with whatever the program has made meanwhile under that name. */
@@ -318,7 +329,8 @@ static void find_at_writes(struct sweep_facts *f)
 		if (!is_chosen(f, i))
 			continue;
 		if (f->patterns >> SWEEP_RESTART & 1)
-			add_write_place(f, SWEEP_RESTART, SWEEP_WRITE, &f->writes[i]);
+			add_write_place(f, SWEEP_RESTART, SWEEP_WRITE, &f->writes[i])->is_part =
+				is_part(f, i);
 		if (f->patterns >> SWEEP_WRITES & 1)
 			add_write_place(f, SWEEP_WRITES, SWEEP_WRITE, &f->writes[i]);
 		if (is_own_deletion(f, &f->writes[i]))
