@@ -20,7 +20,8 @@
 #define DAY_S         86400.0
 #define SEGMENT_BYTES (256u << 20)
 #define SHOWN         20
-#define FEW_EVENTS    30 /* fewer tell nothing by themselves of how well they pack */
+#define FEW_EVENTS    30 /* fewer tell nothing by themselves, of how well they pack, or of whether others come */
+#define AGAIN         0.55 /* of what the first change of an object in an extent takes, each later one does */
 /* Servers send a bookmark a minute to each watch; the recorder asks for watches of 5 to 10 minutes. */
 #define BOOKMARK_S     60.0
 #define BOOKMARK_BYTES 84 /* the object and its version */
@@ -359,7 +360,8 @@ static double changed_in(const struct estimate *e, const struct estimate_row *ro
 {
 	double half = changed(&row->half), whole = changed(&row->whole),
 	       live = fmax(row->listed.objects, whole);
-	double growth = half > 0 ? fmin(fmax(log2(whole / half), 0), 1) : 1, times = seconds / e->seconds;
+	bool tells = half > 0 && row->half.events >= FEW_EVENTS;
+	double growth = tells ? fmin(fmax(log2(whole / half), 0), 1) : 1, times = seconds / e->seconds;
 
 	if (whole <= 0)
 		return 0;
@@ -392,9 +394,26 @@ static double doubt_of(const struct estimate_row *row)
 	return fmax(differ, 1 / sqrt(row->whole.events));
 }
 
+/* Events that each take as much as the first change of an object does: `first` of them are that, or the first of a new object. */
+static double weigh(double events, double first)
+{
+	return first + AGAIN * above(events, first);
+}
+
+/* Of a resource beside its first versions. A short sample has little but first changes, which is not how a day goes on. */
+static double further_of_day(
+	const struct estimate_row *row, double further, double changed_a_day, double days)
+{
+	const struct amount *sample = &row->whole;
+	double first = fmin(sample->added + changed(sample), sample->events);
+	double first_a_day = fmin(sample->added / days + changed_a_day, row->day_events);
+
+	return further * weigh(row->day_events, first_a_day) / weigh(sample->events, first);
+}
+
 static void extrapolate_row(const struct estimate *e, struct estimate_row *row, double extent, double extents)
 {
-	double days = e->seconds / DAY_S;
+	double days = e->seconds / DAY_S, changed_a_day;
 
 	row->day_events = row->whole.events / days;
 	row->day_json = row->whole.json_bytes / days;
@@ -402,8 +421,10 @@ static void extrapolate_row(const struct estimate *e, struct estimate_row *row, 
 		row->day_disk = e->pool.day_disk * row->whole.json_bytes / e->pool.whole.json_bytes;
 		return;
 	}
-	row->day_disk = further_bytes(row, &row->whole, extent) / days +
-			first_cost(row) * changed_in(e, row, DAY_S / extents) * extents;
+	changed_a_day = fmin(
+		changed_in(e, row, DAY_S / extents) * extents, row->day_events - row->whole.added / days);
+	row->day_disk = further_of_day(row, further_bytes(row, &row->whole, extent), changed_a_day, days) +
+			first_cost(row) * changed_a_day;
 	row->doubt = doubt_of(row);
 }
 
@@ -492,7 +513,7 @@ static double bytes_of_group(const struct estimate *e)
 	return fmax(segment, group);
 }
 
-/* Of what a day takes, as a share of it: twice what the parts differ by. */
+/* Of what a day takes, as a share of it: twice what the parts differ by; 1 is that or more. */
 static double doubt_of_day(const struct estimate *e)
 {
 	double squares = pow(e->pool.doubt * e->pool.day_disk, 2), sum = sum_of_day(e);
@@ -505,7 +526,7 @@ static double doubt_of_day(const struct estimate *e)
 static void print_sum(const struct estimate *e, FILE *to)
 {
 	char day[BYTES_TEXT_BYTES], state[BYTES_TEXT_BYTES], max[BYTES_TEXT_BYTES];
-	double sum = sum_of_day(e), group = bytes_of_group(e);
+	double sum = sum_of_day(e), group = bytes_of_group(e), doubt = doubt_of_day(e);
 
 	if (group > e->state_bytes)
 		sum *= group / (group - e->state_bytes);
@@ -515,8 +536,8 @@ static void print_sum(const struct estimate *e, FILE *to)
 		fprintf(to, "; --max-size %s keeps the last %.1f days", bytes_format(max, e->o->max_bytes),
 			(double)e->o->max_bytes / sum);
 	fprintf(to,
-		"\ngive or take %.0f %%, as far as the halves of the sample tell; what comes less often is not in it\n",
-		100 * doubt_of_day(e));
+		"\ngive or take %.0f %%%s, as far as the halves of the sample tell; what comes less often is not in it\n",
+		100 * doubt, doubt < 1 ? "" : " or more");
 }
 
 static int find_half(struct estimate *e, struct err *err)

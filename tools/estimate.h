@@ -2,9 +2,10 @@
  * estimate.h: how much disk a day of recording will take, estimated from a sample of some minutes.
  *
  * A tape packs the versions of one object side by side, extent by extent: the first one of an extent takes
- * much, the following ones little. A short sample has few versions of each object, but the first lists have
+ * much, the following ones little, and of these the first one about twice as much as the others, as it shows what changes
+ * in the object at all. A short sample has few versions of each object, but the first lists have
  * one of each: their size gives the cost of a first version, and the growth during the sample that of further
- * ones. The number of objects that change in the time of an extent determines how often a first version is
+ * ones. The number of objects that change in the time of an extent determines how often a first version, and a first change, is
  * needed. Resources with few events are measured together, as a tape packs them. Bookmarks and connections of
  * watches come at rates that are known, and that a short sample cannot show.
  */
