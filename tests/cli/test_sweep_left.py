@@ -140,6 +140,42 @@ time.sleep(600)
 """
 
 
+# A ConfigMap for each image of a pod, and one that says which is the present one, and which was before.
+RELEASING = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster, present = Cluster(), {}
+Informer.pause_s = 0.3  # longer than an event waits for in lock-step
+PATH = "/api/v1/namespaces/default/configmaps/%s?fieldManager=releasing&force=true"
+def put(name, **data):
+    cluster.ask("PATCH", PATH % name, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+def look(pod, *_):
+    name, image = pod["metadata"]["name"], pod["spec"]["image"]
+    before = present.get(name, "none")
+    if image == before:
+        return
+    present[name] = image
+    cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name + "-" + image}, "data": {"image": image, "state": "deployed"}})
+    if before != "none":
+        put(name + "-" + before, image=before, state="superseded")
+    put("state-" + name, present=image, before=before)
+Informer(cluster, "/api/v1/pods", look, lambda old, new: look(new), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
+def released_tape(path):
+    """Three images of a pod, and a change that does not matter."""
+    rv, tape = 10, Tape().listed(PODS, 10, [])
+    for kind, name, image in (("ADDED", "web", "first"), ("MODIFIED", "web", "second"), ("MODIFIED", "web", "third"),
+                              ("ADDED", "api", "first"), ("MODIFIED", "api", "first"), ("MODIFIED", "api", "first")):
+        rv += 1
+        tape.event(rv - 10, PODS, kind, obj(PODS, name, rv, labels={"app": name, "step": str(rv)}, spec={"image": image}))
+    return tape.event(9, PODS, "ADDED", obj(PODS, "other", 20, spec={"image": "none"})).write(path)
+
+
 def lead_tape(path):
     """One fails and runs again, and then the other fails. A third one does not matter."""
     rv, tape = 10, Tape().listed(PODS, 10, [])
@@ -397,6 +433,10 @@ class SweepLeftTest(unittest.TestCase):
     def test_a_number_may_lack_what_leads_back_to_before_a_state_that_nothing_showed(self):
         self.tape = lead_tape(os.path.join(self.folder, "lead.tape"))
         self.assertGreater(self.sweep_unseen(LEADING)["unseen"], 0)
+
+    def test_what_was_made_for_a_state_that_was_replaced_unseen_and_what_was_taken_over_from_it_is_no_finding(self):
+        self.tape = released_tape(os.path.join(self.folder, "released.tape"))
+        self.assertGreater(self.sweep_unseen(RELEASING)["unseen"], 0)
 
     def test_what_is_as_the_tape_has_it_need_not_be_written_though_its_controller_on_the_tape_has_not_observed_that(self):
         self.tape = switched_tape(os.path.join(self.folder, "switched.tape"))

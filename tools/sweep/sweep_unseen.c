@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-#define LIFE_NS (200 * NS_PER_MS) /* a program that is killed sooner had no time to act on what came */
+#define LIFE_NS         (200 * NS_PER_MS) /* a program that is killed sooner had no time to act on what came */
+#define LONE_TEXT_BYTES 4                 /* with its quotes: what is shorter may stand anywhere */
 
 /* What answers to the end of an object by being undone, such as its entry in a list, can still be undone when it is gone. */
 #define SHOWS_THE_END                                                                                        \
@@ -94,12 +95,13 @@ int sweep_was_seen(struct sql_session *run, uint64_t seq, uint64_t end_seq, cons
 
 /* ---- fields ---- */
 
-/* The writes to an object, each with what it was before. */
+/* The writes to an object, each with what it was before; NULL: it was made. */
 #define STEPS                                                                                                                 \
-	"WITH w AS (SELECT write, seq, object FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"      \
+	"WITH w AS (SELECT write, seq, object, status = 201 AND coalesce(subresource, '') = '' AS made FROM writes"           \
+	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"                                                     \
 	"  AND verb NOT LIKE 'delete%%' AND policy = 'overlay' AND json_valid(object) AND resource || iif(apigroup = '', ''," \
 	"  '.' || apigroup) || ' ' || iif(coalesce(namespace, '') = '', '', namespace || '/') || name = %Q),"                 \
-	" steps AS (SELECT write, seq, object, lag(object) OVER (ORDER BY write) AS before FROM w)"
+	" steps AS (SELECT write, seq, object, iif(made, NULL, lag(object) OVER (ORDER BY write)) AS before FROM w)"
 
 /* The event that was answered by the write which gave a field of that object the value of its end: no later write changed
  * it, nor what it is a part of, nor a part of it. 0: the state at the start was. */
@@ -132,6 +134,15 @@ static const char summed_sql[] = STEPS
 	" SELECT seq, (SELECT count(*) FROM raised AS b JOIN undone ON b.write > first AND b.write <= last WHERE first = a.write)"
 	"  FROM raised AS a ORDER BY write";
 
+/* The event that was answered by the write which gave another field of that object the value that the field then took over from it, as
+ * a last state does from the present one; and the event that was answered by that. */
+static const char taken_over_sql[] = STEPS
+	", field AS (SELECT %Q AS name, %Q AS text),"
+	" given AS (SELECT max(write) AS write, seq, before FROM steps, field WHERE EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
+	"  WHERE json_extract(d.value, '$.field') = name))"
+	" SELECT s.seq, g.seq FROM steps AS s JOIN given AS g ON s.write < g.write AND instr(g.before, text), field"
+	"  WHERE instr(s.object, text) AND (s.before IS NULL OR NOT instr(s.before, text)) ORDER BY s.write DESC LIMIT 1";
+
 /* Whether the field may be computed from that sum: the write that gave it its last value changed the sum as well, and before
  * that it had the value in question. */
 static const char computed_sql[] = STEPS
@@ -142,14 +153,27 @@ static const char computed_sql[] = STEPS
 	" SELECT EXISTS (SELECT 1 FROM fields JOIN given USING (write), field WHERE of = sum)"
 	"  AND EXISTS (SELECT 1 FROM steps, given, field WHERE steps.write < given.write AND jget(object, path) IS value)";
 
-/* The later events of the object whose event was answered by the making of the thing, or of a later one of that name, in answer to
- * which it was changed. */
-static const char upkeep_sql[] = STEPS
-	" SELECT DISTINCT s.seq FROM steps AS s JOIN events AS e ON e.seq = s.seq JOIN events AS made ON made.seq = %llu"
-	" WHERE s.seq > made.seq AND e.name = made.name AND e.namespace IS made.namespace AND e.resource = made.resource"
-	"  AND e.apigroup = made.apigroup"
-	"  AND e.type <> 'DELETED' AND s.before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(s.before, s.object)) AS d"
-	"   WHERE json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*')";
+/* The changes of a thing in answer to later events of the object whose event was answered by its making, or by that of a later one of
+ * that name. */
+#define KEPT                                                                                                                                        \
+	STEPS ", made AS (SELECT * FROM events WHERE seq = %llu),"                                                                                  \
+	      " kept AS MATERIALIZED (SELECT s.write, s.seq, s.object, e.object AS version FROM steps AS s JOIN events AS e ON e.seq = s.seq, made" \
+	      "  WHERE s.seq > made.seq AND e.name = made.name AND e.namespace IS made.namespace AND e.resource = made.resource"                    \
+	      "  AND e.apigroup = made.apigroup"                                                                                                    \
+	      "  AND e.type <> 'DELETED' AND s.before IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(jdiff(s.before, s.object)) AS d"              \
+	      "   WHERE json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*'))"
+
+/* The first of these events in answer to which another thing of its resource was made, while it still names what the object no
+ * longer shows, as a release that is replaced does: it cannot be made any more from then on. 0: none. */
+static const char put_away_sql[] = KEPT
+	" SELECT coalesce(min(k.seq), 0) FROM kept AS k JOIN writes AS own USING (write) JOIN writes AS next ON next.seq = k.seq"
+	"   AND next.verb = 'create' AND next.status = 201 AND next.apigroup = own.apigroup AND next.resource = own.resource"
+	"   AND next.name <> own.name, made"
+	"  WHERE EXISTS (SELECT 1 FROM json_each(jdiff(made.object, k.version)) AS d"
+	"   WHERE json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*' AND length(json_extract(d.value, '$.old')) > 2"
+	"    AND instr(k.object, json_extract(d.value, '$.old')))";
+
+static const char upkeep_sql[] = KEPT " SELECT DISTINCT seq FROM kept WHERE seq < %llu";
 
 /* The fields of one object that differ. */
 struct fields {
@@ -279,6 +303,36 @@ static bool is_cause_seen(struct fields *f, const struct json_change *d, const c
 	return seen;
 }
 
+struct source {
+	uint64_t seq, end_seq;
+};
+
+static int on_source(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)count;
+	(void)err;
+	*(struct source *)context = (struct source){(uint64_t)v[0].integer, (uint64_t)v[1].integer};
+	return 0;
+}
+
+/* Whether it could be seen in time what gave the field's value without the fault to that of which the field has it. */
+static bool is_source_seen(struct fields *f, const struct json_change *d, const char *text)
+{
+	struct source from = {0};
+	bool seen = true;
+	const struct sql_sink sink = {.row = on_source, .context = &from};
+	char *name = slice_dup(d->field), *value = slice_dup(d->old_value);
+
+	if (d->old_value.len > LONE_TEXT_BYTES && *value == '"')
+		f->rc = sql_session_run_format(f->exact, &sink, f->err, taken_over_sql, f->key, name, value);
+	if (f->rc == 0 && from.seq)
+		f->rc = sweep_was_seen(
+			f->run, from.seq, from.end_seq, text, false, f->pace_ns, &seen, f->err);
+	free(value);
+	free(name);
+	return seen;
+}
+
 /* The object and what the field had without the fault; the caller frees. */
 static char *text_of(const struct fields *f, const struct json_change *d)
 {
@@ -318,7 +372,8 @@ static bool look_at_field(void *context, const struct json_change *d)
 	struct fields *f = context;
 	char *name = slice_dup(d->field), *text = text_of(f, d);
 
-	f->seen = !text_list_has(&f->sums, name) && is_cause_seen(f, d, text) && !is_computed(f, name, d);
+	f->seen = !text_list_has(&f->sums, name) && is_cause_seen(f, d, text) && !is_computed(f, name, d) &&
+		  is_source_seen(f, d, text);
 	free(text);
 	free(name);
 	return f->rc || f->seen;
@@ -351,15 +406,27 @@ static int on_upkeep(void *context, const struct sql_value *v, size_t count, str
 				 u->of->pace_ns, &u->seen, err);
 }
 
-static int is_upkeep_seen(
-	const struct unseen *u, const struct sweep_effect *e, const char *text, bool *ret, struct err *err)
+static int is_upkeep_seen(const struct unseen *u, const struct sweep_effect *e, const char *text,
+	uint64_t end_seq, bool *ret, struct err *err)
 {
 	struct upkeep k = {.of = u, .text = text};
 	const struct sql_sink sink = {.row = on_upkeep, .context = &k};
-	int rc = sql_session_run_format(
-		u->exact, &sink, err, upkeep_sql, e->key, (unsigned long long)e->made_seq);
+	int rc = sql_session_run_format(u->exact, &sink, err, upkeep_sql, e->key,
+		(unsigned long long)e->made_seq, (unsigned long long)end_seq);
 
 	*ret = rc == 0 && k.seen;
+	return rc;
+}
+
+/* SWEEP_NO_END: it is not. */
+static int find_put_away(const struct unseen *u, const struct sweep_effect *e, uint64_t *ret, struct err *err)
+{
+	const struct sql_sink sink = {.row = on_seq, .context = ret};
+	int rc = u->exact ? sql_session_run_format(u->exact, &sink, err, put_away_sql, e->key,
+				    (unsigned long long)e->made_seq)
+			  : 0;
+
+	*ret = *ret ? *ret : SWEEP_NO_END;
 	return rc;
 }
 
@@ -367,13 +434,14 @@ static int is_upkeep_seen(
 static int is_thing_unseen(const struct unseen *u, const struct sweep_effect *e, bool *ret, struct err *err)
 {
 	char *text = xasprintf("%s %s", e->key, e->content);
+	uint64_t end_seq = 0;
 	bool seen = true;
-	int rc = e->made_seq ? sweep_was_seen(
-				       u->run, e->made_seq, SWEEP_NO_END, text, false, u->pace_ns, &seen, err)
-			     : 0;
+	int rc = find_put_away(u, e, &end_seq, err);
 
+	if (rc == 0 && e->made_seq)
+		rc = sweep_was_seen(u->run, e->made_seq, end_seq, text, false, u->pace_ns, &seen, err);
 	if (rc == 0 && !seen && u->exact)
-		rc = is_upkeep_seen(u, e, text, &seen, err);
+		rc = is_upkeep_seen(u, e, text, end_seq, &seen, err);
 	*ret = rc == 0 && !seen;
 	free(text);
 	return rc;
