@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/estimate.h"
 
+#include <inttypes.h>
 #include <malloc.h> /* GNU: mallopt */
 #include <signal.h>
 #include <stdio.h>
@@ -308,6 +309,18 @@ static int estimate_from(const struct record_values *v, const struct recorder_su
 	return estimate_print(&options, stdout, err);
 }
 
+/* What is not known is no part of it. */
+static int tell_lacks(const struct recorder_summary *s)
+{
+	if (!lacks_something(s))
+		return EXIT_OK;
+	fprintf(stderr,
+		"kubetape record: a day will take more: of %zu streams %zu could not be listed, %zu could not be watched "
+		"at the end, and gaps hid %" PRIu64 " changes\n",
+		s->streams, s->unlisted, s->unwatched, s->hidden);
+	return EXIT_LOSS;
+}
+
 /* The sample is an ordinary tape in a folder of its own, which goes with it. */
 static int estimate(struct record_values *v, const struct operands *operands, struct err *err)
 {
@@ -327,6 +340,8 @@ static int estimate(struct record_values *v, const struct operands *operands, st
 	rc = recorder_run(&o, &summary, err);
 	if (rc == 0)
 		rc = estimate_from(v, &summary, folder, err);
+	if (rc == 0)
+		rc = tell_lacks(&summary);
 	segment_remove_all(tape);
 	(void)unlink(key);
 	(void)rmdir(folder);
@@ -415,7 +430,7 @@ const struct command cmd_record = {
 			[EXIT_OK] = "done, or ended by a signal: the last line says what is missing",
 			[EXIT_LOSS] =
 				"ended by --duration, and gaps hid changes, or something was not listed or watched; "
-				"or the store of --push lacks segments",
+				"or the store of --push lacks segments; or --estimate lacks something of these",
 		},
 	.run = record_run,
 };

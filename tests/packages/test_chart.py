@@ -107,6 +107,10 @@ class Chart(unittest.TestCase):
                 made = render(*values)
                 self.assertEqual(may_read(made), not leaves_out(made))
 
+        for name, is_secret in (("secret", True), ("Secret", True), ("secrets.v1.", True), ("secrets.example.com", False)):
+            with self.subTest(name=name):
+                self.assertEqual(may_read(render(f"record.resources={{{name},pods}}")), is_secret)
+
     def test_what_is_to_be_left_out_is_left_out_also_of_everything(self):
         args = of_kind(render("record.everything=true", "record.exclude={secrets,leases}"), "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
         self.assertEqual([a for a in args if a.startswith("--exclude")], ["--exclude=secrets", "--exclude=leases"])

@@ -47,6 +47,17 @@ class Estimate(RecordTest):
         self.assertRegex(out, r"(?m)^a day takes about \d.* on disk, and the objects that are there now \d.* once$")
         self.assertEqual(os.listdir(self.temporary), [])
 
+    def test_what_could_not_be_listed_is_no_part_of_it_and_that_is_told(self):
+        self.maps.broken = lambda x: x.status(403, "Forbidden", "configmaps is forbidden: no")
+        process = self.start("--estimate", "2s")
+        self.pods.watching()
+        self.wait_for_the_sample(process)
+        self.pods.put("another")
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertIn("a day takes about", out)
+        self.assertIn("a day will take more: of 2 streams 1 could not be listed, 0 could not be watched at the end, and gaps hid 0 changes", err)
+
     def test_with_a_limit_it_tells_how_many_days_that_keeps(self):
         out = self.estimate("--max-size", "1G")
         self.assertRegex(out, r"(?m); --max-size 1\.1 GB keeps the last \d+\.\d days$")

@@ -162,12 +162,12 @@ static enum sweep_stage judge_second(const struct sweep *s, struct sweep_try *tr
 }
 
 /* What did not go wrong again. More time has healed what went wrong in a quick run, or in one that was quiet for less than this
- * one; but no panic: that is a race, which may be lost the next time. */
+ * one; but no panic, nor what was seen on the way and not at the end: that may be a race, which is lost the next time. */
 static enum sweep_stage judge_right(const struct sweep *s, struct sweep_try *try, enum sweep_verdict right)
 {
 	bool is_healed = (s->quick || try->settle_ns) && !try->has_panicked;
 
-	if (try->has_panicked && !try->strays) {
+	if ((try->has_panicked || try->only_here) && !try->strays) {
 		try->strays = true;
 		return SWEEP_AGAIN;
 	}

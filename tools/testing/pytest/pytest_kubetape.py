@@ -119,7 +119,7 @@ class Kubetape(contextlib.ExitStack):
             pytest.fail(f"there is no program '{self.program}' on the PATH: install kubetape, or name the program in KUBETAPE", pytrace=False)
         try:
             process = subprocess.Popen(words + (["--", *command] if command else []), stdin=subprocess.DEVNULL, text=True,
-                                       start_new_session=True, **more)
+                                       errors="backslashreplace", start_new_session=True, **more)
         except OSError as error:
             pytest.fail(f"cannot start '{self.program}': {error.strerror}; KUBETAPE has to name the program kubetape", pytrace=False)
         self.callback(end, process, watch(process))

@@ -19,9 +19,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ printf "%s-%s" .Release.Namespace (include "kubetape.name" .) }}
 {{- end }}
 
+{{- /* Not empty if Secrets are among these names of resources. */}}
+{{- define "kubetape.namesSecrets" -}}
+{{- range . }}{{ if regexMatch "^(?i:secrets?)([.](v1[.]?)?)?$" . }}yes{{ end }}{{ end }}
+{{- end }}
+
 {{- /* What is left out, as JSON: what the user says, else Secrets unless they are asked for. */}}
 {{- define "kubetape.exclude" -}}
-{{- $default := ternary list (list "secrets") (or .Values.record.everything (has "secrets" .Values.record.resources)) -}}
+{{- $default := ternary list (list "secrets") (or .Values.record.everything (include "kubetape.namesSecrets" .Values.record.resources | empty | not)) -}}
 {{- toJson (kindIs "slice" .Values.record.exclude | ternary .Values.record.exclude $default | compact) -}}
 {{- end }}
 
