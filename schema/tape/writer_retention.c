@@ -2,6 +2,9 @@
 #include "schema/tape/audit_keep.h"
 #include "schema/tape/writer_internal.h"
 
+#include <stdlib.h>
+#include <sys/stat.h>
+
 /* Segments are looked at when one was sealed, and that often for their age and for free space. */
 #define RETENTION_EVERY_NS (60 * NS_PER_S)
 
@@ -20,19 +23,11 @@ static void prune_book(const struct tape_writer *w)
 	(void)pruned;
 }
 
-int writer_retain(struct tape_writer *w, struct err *err)
+static int apply(struct tape_writer *w, const struct retention *limits, struct err *err)
 {
-	const struct clock *clock = w->options.clock;
-	struct retention limits = w->options.retention;
 	struct retention_removed removed;
-	int rc;
+	int rc = retention_apply(w->path, limits, clock_wall_ns(w->options.clock), &removed, err);
 
-	if (!writer_retains_now(w))
-		return 0;
-	w->retained_ns = clock_mono_ns(clock);
-	limits.leaves_room = true;
-	limits.hold_ns = w->hold_ns;
-	rc = retention_apply(w->path, &limits, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;
 	w->removed.bytes += removed.bytes;
 	w->group.holds_up |= removed.held_up;
@@ -40,6 +35,42 @@ int writer_retain(struct tape_writer *w, struct err *err)
 	if (removed.segments)
 		prune_book(w);
 	return rc;
+}
+
+int writer_retain(struct tape_writer *w, struct err *err)
+{
+	struct retention limits = w->options.retention;
+
+	if (!writer_retains_now(w))
+		return 0;
+	w->retained_ns = clock_mono_ns(w->options.clock);
+	limits.leaves_room = true;
+	limits.hold_ns = w->hold_ns;
+	return apply(w, &limits, err);
+}
+
+static uint64_t bytes_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+void writer_make_room_to_seal(struct tape_writer *w)
+{
+	struct retention limits = w->options.retention;
+	char *open = xasprintf("%s/" FORMAT_OPEN_NAME, w->path, w->segment), *log = xasprintf("%s-wal", open);
+	uint64_t beside = bytes_of(log) + bytes_of(open) / 4 * 3;
+
+	limits.hold_ns = w->hold_ns;
+	limits.max_age_ns = 0;
+	limits.keep_free_bytes = 0;
+	if (limits.max_bytes) {
+		limits.max_bytes -= beside < limits.max_bytes ? beside : limits.max_bytes - 1;
+		(void)!apply(w, &limits, NULL);
+	}
+	free(log);
+	free(open);
 }
 
 bool writer_frees_space(struct tape_writer *w)

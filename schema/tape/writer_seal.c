@@ -355,6 +355,7 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 	if (documents_want_packing(w->db, false) && (rc = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
 		return err_prefix(
 			err, rc, "tape '%s': cannot pack the documents of segment %u", w->path, w->segment);
+	writer_make_room_to_seal(w);
 	rc = segment_seal(w->path, w->segment, w->db, w->previous_digest, err);
 	if (rc)
 		return err_prefix(err, rc, "tape '%s': cannot seal segment %u", w->path, w->segment);

@@ -139,7 +139,7 @@ static const char summed_sql[] = STEPS
 static const char taken_over_sql[] = STEPS
 	", field AS (SELECT %Q AS name, %Q AS text),"
 	" given AS (SELECT max(write) AS write, seq, before FROM steps, field WHERE EXISTS (SELECT 1 FROM json_each(jdiff(before, object)) AS d"
-	"  WHERE json_extract(d.value, '$.field') = name))"
+	"  WHERE json_extract(d.value, '$.field') = name) AND write > (SELECT max(write) FROM steps WHERE before IS NULL))"
 	" SELECT s.seq, g.seq FROM steps AS s JOIN given AS g ON s.write < g.write AND instr(g.before, text), field"
 	"  WHERE instr(s.object, text) AND (s.before IS NULL OR NOT instr(s.before, text)) ORDER BY s.write DESC LIMIT 1";
 
