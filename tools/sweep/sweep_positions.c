@@ -449,7 +449,8 @@ static char *stale_name(const struct sweep_position *p)
 	char *others = p->others ? xasprintf(", %s as of event %llu", p->others,
 					   (unsigned long long)p->others_as_of_seq)
 				 : xstrdup("");
-	char *at = p->write ? xasprintf("within a %s", p->write) : xstrdup("at the end");
+	char *at = p->write ? xasprintf("within %s %s", strchr("aeiou", *p->write) ? "an" : "a", p->write)
+			    : xstrdup("at the end");
 	char *name = xasprintf("restart %s, %s shown as of event %llu%s%s", at, p->resource,
 		(unsigned long long)p->as_of_seq, p->before_answer ? ", before what was written then" : "",
 		others);
