@@ -266,10 +266,10 @@ static size_t compare_alarms(const struct sweep_ground *ground, const struct swe
 }
 
 /* A program that was quiet, only not for as long as it now was to be. That it does not end for it is no difference, and it
- * has had its time to heal. */
-static bool asks_at_intervals(const struct sweep_try *try, const struct sweep_answer *answer)
+ * has had its time to heal. (A run that was ended for an invariant tells nothing of that.) */
+static bool asks_at_intervals(const struct sweep_slot *slot, const struct sweep_answer *answer)
 {
-	return try->settle_ns && answer->end == SWEEP_TIMEOUT;
+	return slot->of->settle_ns && answer->end == SWEEP_TIMEOUT && !slot->broken.is_told;
 }
 
 /* A run that was ended for an invariant comes to nothing else. */
@@ -287,7 +287,7 @@ static size_t compare_all(const struct sweep *s, const struct sweep_ground *grou
 			slot->broken.line, (unsigned long long)slot->broken.seq);
 		return 1;
 	}
-	replayable = asks_at_intervals(slot->of, answer)
+	replayable = asks_at_intervals(slot, answer)
 			     ? sweep_compare_left(&ground->measure, &ground->answer, answer, than, to)
 			     : sweep_compare(&ground->measure, &ground->answer, answer, than, to);
 	count = replayable + compare_alarms(ground, slot, answer, to);
@@ -375,7 +375,7 @@ static int sweep_tries_judge(struct sweep *s, size_t at, enum sweep_stage *ret_n
 		*ret_next = SWEEP_OVER;
 	if (*ret_next == SWEEP_AGAIN)
 		sweep_choose_settle(s, ground, try, &answer, is_known ? NULL : differences);
-	if (asks_at_intervals(try, &answer))
+	if (asks_at_intervals(slot, &answer))
 		try->settle_ns = 0;
 	if (*ret_next == SWEEP_AGAIN && sweep_must_wait(s, try)) {
 		try->is_put_back = true;
