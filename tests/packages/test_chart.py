@@ -24,9 +24,9 @@ def read(path):
         return file.read()
 
 
-def render(*values):
+def render(*values, release="rec"):
     settings = [word for value in values for word in ("--set", value)]
-    out = run(HELM, "template", "rec", newest("kubetape-chart-", ".tgz"), "--namespace", "tapes", "--kube-version", "1.34", *settings)
+    out = run(HELM, "template", release, newest("kubetape-chart-", ".tgz"), "--namespace", "tapes", "--kube-version", "1.34", *settings)
     return [o for o in yaml.safe_load_all(out) if o]
 
 
@@ -64,6 +64,12 @@ class Chart(unittest.TestCase):
             return {(o["kind"], o["metadata"]["name"]) for o in yaml.safe_load_all(out) if o and "namespace" not in o["metadata"]}
         self.assertEqual({kind for kind, _ in names("a")}, {"ClusterRole", "ClusterRoleBinding"})
         self.assertEqual(names("a") & names("b"), set())
+
+    def test_a_release_with_dots_or_a_digit_in_front_has_names_that_a_service_may_have(self):
+        for release in ("eu.west-1", "1cluster", "kubetape.eu"):
+            with self.subTest(release):
+                for name in (o["metadata"]["name"] for o in render(release=release) if o["kind"] in ("Service", "StatefulSet")):
+                    self.assertRegex(name, "^[a-z]([-a-z0-9]{,61}[a-z0-9])?$")
 
     def test_limits_may_be_numbers_of_bytes(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as values:

@@ -1,5 +1,7 @@
+{{- /* Of a Service, too: letters, digits and dashes, with a letter in front; a release may have dots, and begin with a digit. */}}
 {{- define "kubetape.name" -}}
-{{- if contains "kubetape" .Release.Name }}{{ .Release.Name | trunc 52 | trimSuffix "-" }}{{ else }}{{ printf "%s-kubetape" .Release.Name | trunc 52 | trimSuffix "-" }}{{ end }}
+{{- $name := ternary .Release.Name (printf "%s-kubetape" .Release.Name) (contains "kubetape" .Release.Name) | replace "." "-" }}
+{{- regexMatch "^[a-z]" $name | ternary $name (printf "k-%s" $name) | trunc 52 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "kubetape.selector" -}}
