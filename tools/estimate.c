@@ -513,14 +513,14 @@ static double bytes_of_group(const struct estimate *e)
 	return fmax(segment, group);
 }
 
-/* Of what a day takes, as a share of it: twice what the parts differ by; 1 is that or more. */
+/* Of what a day takes, as a share of it: twice what the parts differ by; 1 is that or more. A sample in which nothing came tells nothing. */
 static double doubt_of_day(const struct estimate *e)
 {
 	double squares = pow(e->pool.doubt * e->pool.day_disk, 2), sum = sum_of_day(e);
 
 	for (size_t i = 0; i < e->row_count; i++)
 		squares += pow(e->rows[i].doubt * e->rows[i].day_disk, 2);
-	return sum > 0 ? fmin(2 * sqrt(squares) / sum, 1) : 1;
+	return e->row_count && sum > 0 ? fmin(2 * sqrt(squares) / sum, 1) : 1;
 }
 
 static void print_sum(const struct estimate *e, FILE *to)

@@ -47,6 +47,12 @@ class Tapes(TapeTest):
         os.rename(os.path.join(self.folder, "eu.tape"), os.path.join(place, "tape=y"))
         self.assertEqual(self.ask("SELECT DISTINCT cluster FROM events", os.path.join(place, "tape=y")), [{"cluster": "new"}])
 
+    def test_a_tape_whose_name_begins_with_a_dot_is_asked_and_other_such_folders_are_not(self):
+        os.rename(os.path.join(self.folder, "eu.tape"), os.path.join(self.folder, ".eu.tape"))
+        os.mkdir(os.path.join(self.folder, ".old"))
+        shutil.copytree(os.path.join(self.folder, "us.tape"), os.path.join(self.folder, ".old", "copy.tape"))
+        self.assertEqual([row["n"] for row in self.ask("SELECT count(*) AS n FROM events GROUP BY cluster ORDER BY n")], [4, 5])
+
     def test_answers_are_those_of_each_tape_alone(self):
         together = self.ask("SELECT * FROM events WHERE cluster = 'us' AND name = 'web' ORDER BY seq")
         alone = json.loads(self.run_tape("query", os.path.join(self.folder, "us.tape"), "SELECT * FROM events WHERE name = 'web' ORDER BY seq",

@@ -67,6 +67,7 @@ class Estimate(RecordTest):
         out = self.estimate(changes=0)
         self.assertNotRegex(out, r"(?m)^pods ")
         self.assertIn("a day takes about", out)
+        self.assertIn("give or take 100 % or more", out)
 
     def events_of_a_day(self, change):
         """What they take on disk, in bytes, if that is what happens in the sample."""

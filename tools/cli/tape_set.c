@@ -199,6 +199,13 @@ static bool are_pins(const char *folder, struct dirent *const *entries, int coun
 	return are;
 }
 
+/* Not walked into, unless it calls itself a tape. */
+static bool is_hidden(const char *name)
+{
+	return *name == '.' && !slice_ends(slice_of(name), ".tape") &&
+	       !slice_ends(slice_of(name), FORMAT_FILE_ENDING);
+}
+
 static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err)
 {
 	struct dirent **entries;
@@ -214,7 +221,8 @@ static int add_below(struct tape_set *set, const char *path, const char *given, 
 	if (is_tape)
 		add_named(set, path, path, given);
 	for (int i = 0; i < count; i++) {
-		if (!is_tape && *entries[i]->d_name != '.' && !new_tape_maker(entries[i]->d_name, &name) &&
+		if (!is_tape && !is_hidden(entries[i]->d_name) &&
+			!new_tape_maker(entries[i]->d_name, &name) &&
 			!are_pins(path, entries, count, entries[i]->d_name))
 			add_entry(set, path, entries[i]->d_name, given, depth);
 	}
