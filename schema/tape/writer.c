@@ -400,7 +400,7 @@ static bool extent_is_full(const struct tape_writer *w)
 	return tape_writer_is_full(w) || (w->options.extent_age_ns && age_ns >= w->options.extent_age_ns);
 }
 
-static uint64_t open_segment_bytes(const struct tape_writer *w)
+uint64_t writer_open_bytes(const struct tape_writer *w)
 {
 	struct stat st;
 
@@ -419,7 +419,7 @@ static bool segment_is_full(const struct tape_writer *w)
 	if (o->segment_age_ns && clock_mono_ns(o->clock) - w->segment_began_ns >= o->segment_age_ns)
 		return true;
 	/* What a segment begins with (live objects, documents) must not fill it. */
-	bytes = open_segment_bytes(w);
+	bytes = writer_open_bytes(w);
 	return bytes >= w->segment_born_bytes && bytes - w->segment_born_bytes >= o->segment_bytes;
 }
 
@@ -559,7 +559,7 @@ void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *re
 		.durable_seq = w->durable_seq,
 		.segments = w->sealed_segments - w->removed.segments + (w->db != NULL),
 		.raw_bytes = w->sealed_raw_bytes + w->extent->raw_bytes,
-		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + open_segment_bytes(w),
+		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + writer_open_bytes(w),
 		.removed_segments = w->removed.segments,
 		.forced_segments = w->removed.forced,
 		.pending_bytes = tape_writer_pending_bytes(w),

@@ -139,6 +139,8 @@ bool writer_retains_now(const struct tape_writer *w);
 int writer_retain(struct tape_writer *w, struct err *err) MUST_CHECK;
 /* The same at once, on a full disk. False if nothing was removed. */
 bool writer_frees_space(struct tape_writer *w);
+/* Of the open segment's database, without its log; 0: none is open. */
+uint64_t writer_open_bytes(const struct tape_writer *w);
 /* Before the open segment is sealed: its log and its sealed copy, of some two thirds of its size, lie beside it then.
  * writer_retain tells of failures. */
 void writer_make_room_to_seal(struct tape_writer *w);

@@ -1,9 +1,7 @@
 /* writer_retention.c: removing old segments while a tape is written. See retention.h. */
 #include "schema/tape/audit_keep.h"
+#include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"
-
-#include <stdlib.h>
-#include <sys/stat.h>
 
 /* Segments are looked at when one was sealed, and that often for their age and for free space. */
 #define RETENTION_EVERY_NS (60 * NS_PER_S)
@@ -49,28 +47,21 @@ int writer_retain(struct tape_writer *w, struct err *err)
 	return apply(w, &limits, err);
 }
 
-static uint64_t bytes_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
-}
-
 void writer_make_room_to_seal(struct tape_writer *w)
 {
+	const struct segment_file open = {
+		.number = w->segment, .path = (char *)sqlite3_db_filename(w->db, "main")};
 	struct retention limits = w->options.retention;
-	char *open = xasprintf("%s/" FORMAT_OPEN_NAME, w->path, w->segment), *log = xasprintf("%s-wal", open);
-	uint64_t beside = bytes_of(log) + bytes_of(open) / 4 * 3;
+	uint64_t beside;
 
+	if (!limits.max_bytes)
+		return;
+	beside = segment_file_bytes(&open) - writer_open_bytes(w) / 4;
+	limits.max_bytes -= beside < limits.max_bytes ? beside : limits.max_bytes - 1;
 	limits.hold_ns = w->hold_ns;
 	limits.max_age_ns = 0;
 	limits.keep_free_bytes = 0;
-	if (limits.max_bytes) {
-		limits.max_bytes -= beside < limits.max_bytes ? beside : limits.max_bytes - 1;
-		(void)!apply(w, &limits, NULL);
-	}
-	free(log);
-	free(open);
+	(void)!apply(w, &limits, NULL);
 }
 
 bool writer_frees_space(struct tape_writer *w)

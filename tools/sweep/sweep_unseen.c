@@ -120,7 +120,7 @@ static const char item_sql[] = STEPS
 
 /* All events that were answered by writes which gave that field a value, or another one, in the same way: a sum is made of all of
  * them. And how many of those that follow lead back to what all other fields were before it, as of a leader that goes and comes again:
- * who has not seen the first has nothing to answer to the others. */
+ * a program that has not seen the first of these events has nothing to do at the others. */
 static const char summed_sql[] = STEPS
 	", field AS (SELECT %Q AS name, %Q AS path),"
 	" raised AS MATERIALIZED (SELECT min(write) AS write, seq, before, object FROM steps, field"
