@@ -52,7 +52,8 @@ class Chart(unittest.TestCase):
         self.assertIn("0 chart(s) failed", run(HELM, "lint", "--strict", CHART))
 
     def test_values_that_mean_nothing_are_refused(self):
-        for value in ("record.exclude=secrets", "record.excludes={secrets}", "metrics.port=abc", "retention.maxAge=30", "retention.maxsize=1G"):
+        for value in ("record.exclude=secrets", "record.excludes={secrets}", "metrics.port=abc", "retention.maxAge=30", "retention.maxsize=1G",
+                      "retention.maxSize=lots", "volume.size=20GB"):
             with self.subTest(value):
                 done = subprocess.run([HELM, "template", "rec", CHART, "--kube-version", "1.34", "--set", value], capture_output=True, text=True, check=False)
                 self.assertNotEqual(done.returncode, 0, done.stdout)
@@ -78,6 +79,11 @@ class Chart(unittest.TestCase):
             out = run(HELM, "template", "rec", newest("kubetape-chart-", ".tgz"), "--kube-version", "1.34", "--values", values.name)
         self.assertIn('"--max-size=17179869184"', out)
         self.assertIn('"--keep-free=1073741824"', out)
+
+    def test_a_volume_that_is_there_already_is_taken(self):
+        made = of_kind(render("volume.existingClaim=restored"), "StatefulSet")[0]["spec"]
+        self.assertNotIn("volumeClaimTemplates", made)
+        self.assertIn({"name": "tape", "persistentVolumeClaim": {"claimName": "restored"}}, made["template"]["spec"]["volumes"])
 
     def test_it_is_of_the_version_of_the_program(self):
         version = run(KUBETAPE, "--version").split()[1]

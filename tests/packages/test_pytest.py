@@ -136,6 +136,15 @@ class Mistakes(PlugIn):
                               ("kubetape_options = --speed 'max", "ERROR: kubetape_options = --speed 'max: cannot be split into words: No closing quotation")):
             self.assertEqual(self.said("def test_it(): pass", ini).strip(), sentence)
 
+    def test_a_replay_that_says_nothing_fails_when_its_time_is_over(self):
+        silent = os.path.join(self.folder, "silent")
+        with open(silent, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(silent, 0o755)
+        self.env["KUBETAPE"] = silent
+        output = self.said(f"def test_it(kubetape_replay):\n    kubetape_replay({TAPE!r})\n", "kubetape_timeout = 1")
+        self.assertIn("it does not serve within 1 s", output)
+
     def test_a_file_that_is_no_program_is_one_sentence(self):
         self.env["KUBETAPE"] = os.path.join(self.folder, "empty")
         with open(self.env["KUBETAPE"], "w", encoding="utf-8"):

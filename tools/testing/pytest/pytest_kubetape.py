@@ -2,6 +2,7 @@
 import contextlib
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -149,12 +150,18 @@ class Replay:
         self.log_path = kubetape.path(".log")
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = kubetape.start(tape, ["--kubeconfig", self.kubeconfig, *options], stdout=subprocess.PIPE, stderr=log)
-        first = self.process.stdout.readline()
+        first = self.first_line()
         serving = re.match(r"serving .* at (\S+)", first)
         if not serving:
             halt(self.process)
             pytest.fail(f"kubetape replay does not serve: {first}{self.log()}")
         self.url = serving[1]
+
+    def first_line(self):
+        if not select.select([self.process.stdout], [], [], self.kubetape.timeout_s)[0]:
+            halt(self.process)
+            pytest.fail(f"kubetape replay: it does not serve within {self.kubetape.timeout_s:g} s\n{self.log()}")
+        return self.process.stdout.readline()
 
     def log(self):
         with open(self.log_path, encoding="utf-8") as log:
