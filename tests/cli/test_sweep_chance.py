@@ -62,6 +62,67 @@ time.sleep(600)
 """
 
 
+# Gives each node to a pod that runs, and lets it keep it; the buggy one does not look whether a pod is still there, but is told.
+STICKY = """
+import sys, threading
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+cluster, changed, gone = Cluster(), threading.Event(), set()
+def touch(*_):
+    changed.set()
+def end(pod, tombstone):
+    if sys.argv[2] == "mended" or not tombstone:
+        gone.add(pod["metadata"]["name"])
+    changed.set()
+pods = Informer(cluster, "/api/v1/pods", touch, touch, end)
+nodes = Informer(cluster, "/api/v1/nodes", touch, touch, touch)
+def share(owners):
+    running = sorted(pod["metadata"]["name"] for pod in list(pods.cache.values()) if pod["status"]["phase"] == "Running")
+    waiting = {pod["metadata"]["name"] for pod in list(pods.cache.values())} - set(running)
+    kept = {node: owner for node, owner in owners.items() if owner not in gone and owner not in waiting}
+    there = sorted(node["metadata"]["name"] for node in list(nodes.cache.values()))
+    shares = {node: kept[node] for node in there if node in kept}
+    for node in there:
+        if node not in shares and running:
+            shares[node] = min(running, key=lambda pod: (list(shares.values()).count(pod), pod))
+    return [{"addresses": [node], "nodeName": shares[node]} for node in there if node in shares]
+def work():
+    status, slice = cluster.ask("GET", SLICES + "/shares")
+    before = slice.get("endpoints") if status == 200 else []
+    now = share({item["addresses"][0]: item["nodeName"] for item in before})
+    made = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": {"name": "shares", "namespace": "default"}, "addressType": "IPv4"}
+    if status == 404:
+        cluster.ask("POST", SLICES, {**made, "endpoints": now})
+    elif now != before:
+        cluster.ask("PUT", SLICES + "/shares", {**slice, "endpoints": now})
+Informer.pause_s = 0.3
+for informer in (pods, nodes):
+    informer.start()
+    informer.synced.wait()
+while True:
+    changed.wait()
+    changed.clear()
+    work()
+"""
+
+
+class Flapping(test_sweep.Story):
+    """Nodes come while one of three pods or another does not run for a while; the last pod is deleted."""
+
+    def __init__(self, names):
+        self.begin()
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "host") for name in names])
+        self.listed(test_sweep.NODES, self.rv, [self.node("node-%d" % n) for n in range(4)])
+        count = 4
+        for name in names[1:]:
+            for phase in ("Pending", "Running"):
+                self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, phase, "host"))
+                self.next(test_sweep.NODES, "ADDED", self.node("node-%d" % count))
+                count += 1
+        self.next(test_sweep.PODS, "DELETED", self.pod(names[-1], 0, "Running", "host"))
+
+
 class Arriving(test_sweep.Story):
     """And then there are more, of which one comes first by name."""
 
@@ -186,6 +247,18 @@ class SweepChanceTest(unittest.TestCase):
         self.assertEqual((report["wrong"], report["unsure"]), (0, 0))
         self.assertGreater(report["exchanged"], 0)
         self.assertEqual(report["exchanged"], sum(gap["verdict"] == "exchanged" for gap in report["gaps"]))
+
+    def test_which_of_several_an_item_was_given_to_and_stays_with_is_no_finding(self):
+        self.tape = Flapping(["owner-0", "owner-1", "owner-2"]).write(os.path.join(self.folder, "flapping.tape"))
+        options = ["--settle", "1s", "--write", "overlay", "--lockstep", "50ms", "--at", "none", "--event", "resource = 'nodes' AND name IN ('node-4', 'node-6')",
+            "--event", "type = 'DELETED'"]
+        both = [self.begin(*options, "-o", os.path.join(self.folder, kind),
+            command=[sys.executable, "-c", STICKY, os.path.dirname(BLIND), kind]) for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertEqual((mended["wrong"], mended["unsure"], mended["exchanged"] > 0), (0, 0, True), mended)
+        found = self.wrong(report)
+        self.assertEqual([gap["object"] for gap in found], ["default/owner-2"], found)
+        self.assertRegex(found[0]["differences"][0], r'is left with other content: endpoints\[\d\].nodeName is "owner-2"')
 
     def test_two_objects_that_keep_each_others_new_value_are_a_finding(self):
         self.tape = Swapped(["web-0", "web-1"]).write(os.path.join(self.folder, "swapped.tape"))

@@ -299,78 +299,194 @@ static int look_closer(const char *tape, const char *const runs[2], const struct
 
 /* ---- who is assigned to whom ---- */
 
-/* How often that value is in that field, of the objects in which it differs. */
-static size_t count_gifts(const struct gifts *all, const struct given *like, bool with)
+#define ASSIGNED_MAX 200 /* values that differ: each is looked for on the tape */
+
+struct assignments {
+	const struct sweep_ground *ground;
+	const struct sweep_answer *answer;
+	const struct gifts *all;
+	char **families; /* of each gift */
+	struct sql_session *tape;
+	struct err *err;
+};
+
+/* The last version of an object of the tape, if it is there at the end. */
+#define LIVE                                                                                                 \
+	"type <> 'DELETED' AND seq = (SELECT max(seq) FROM events AS l WHERE l.apigroup = e.apigroup"        \
+	" AND l.resource = e.resource AND l.namespace IS e.namespace AND l.name = e.name)"
+
+/* As JSON, as values of fields are. */
+static int look_for_live(const struct assignments *a, const char *name, bool *ret)
+{
+	const struct sql_sink sink = {.row = on_flag, .context = ret};
+
+	*ret = false;
+	return sql_session_run_format(a->tape, &sink, a->err,
+		"SELECT EXISTS (SELECT 1 FROM events AS e WHERE name = json_extract(%Q, '$') AND " LIVE ")",
+		name);
+}
+
+/* Whether the tape tells of that value: an object that the effect names has it as well. It was copied from there, and assigned by
+ * nobody. */
+static int look_for_source(
+	const struct assignments *a, const struct sweep_effect *of, const char *value, bool *ret)
+{
+	const struct sql_sink sink = {.row = on_flag, .context = ret};
+
+	*ret = false;
+	return sql_session_run_format(a->tape, &sink, a->err,
+		"SELECT EXISTS (SELECT 1 FROM events AS e, (SELECT %Q || ' ' || %Q AS text) WHERE instr(object, %Q)"
+		" AND name <> json_extract(%Q, '$') AND " SWEEP_NAMES("text", "e") " AND " LIVE ")",
+		of->key, of->content, value, value);
+}
+
+/* Of items of a list the list, whichever item it is: "endpoints.nodeName". The caller frees. */
+static char *without_indexes(const char *field)
+{
+	char *out = xcalloc(strlen(field) + 1, 1);
+	size_t n = 0;
+
+	while (*field) {
+		size_t digits = *field == '[' ? strspn(field + 1, "0123456789") : 0;
+
+		if (digits && field[digits + 1] == ']')
+			field += digits + 2;
+		else
+			out[n++] = *field++;
+	}
+	return out;
+}
+
+/* The name of the last member as JSON, and where it begins in the field; the caller frees. */
+static char *last_member(const char *field, size_t *ret_at)
+{
+	size_t len = strlen(field), end = len && field[len - 1] == ']' ? len - 1 : len, at = end;
+
+	while (at > 0 && !strchr(end < len ? "[" : ".", field[at - 1]))
+		at--;
+	*ret_at = at;
+	return xasprintf("\"%.*s\"", (int)(end - at), field + at);
+}
+
+/* What members of a map that have the names of objects are members of: such a map assigns something to each of these. */
+static int find_family(const struct assignments *a, const char *field, char **ret)
+{
+	char *family = without_indexes(field);
+	size_t at;
+	char *member = last_member(family, &at);
+	bool is_object = false;
+	int rc = at ? look_for_live(a, member, &is_object) : 0;
+
+	if (is_object)
+		family[at - 1] = '\0';
+	free(member);
+	*ret = family;
+	return rc;
+}
+
+static size_t count_text(const char *in, const char *text)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct given *o = &all->items[i];
+	for (const char *at = strstr(in, text); at; at = strstr(at + strlen(text), text))
+		n++;
+	return n;
+}
 
-		n += o->with == with && is_same_field(o, like) && strcmp(o->value, like->value) == 0;
+/* How often the objects of that resource have the value. */
+static size_t load_of(const struct sweep_answer *in, const char *resource, const char *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->effect_count; i++) {
+		if (strcmp(in->effects[i].resource, resource) == 0)
+			n += count_text(in->effects[i].content, value);
 	}
 	return n;
 }
 
-/* Whether the object has changed places with others: each value is there as often as in the other run. *names gets the values. */
-static bool is_permuted(const struct gifts *all, const struct sweep_effect *of, struct text_list *names)
+/* Whether no value is assigned more often than some value is without the fault, nor any that is not assigned there. */
+static bool is_as_even(const struct assignments *a, size_t like)
 {
-	size_t n = 0, known = names->count;
+	size_t most = 0, most_without = 0;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct given *g = &all->items[i];
+	for (size_t i = 0; i < a->all->count; i++) {
+		const struct given *g = &a->all->items[i];
+		const char *resource = g->of->resource;
+		size_t with, without;
+
+		if (strcmp(a->families[i], a->families[like]) != 0 ||
+			strcmp(resource, a->all->items[like].of->resource) != 0)
+			continue;
+		with = load_of(a->answer, resource, g->value);
+		without = load_of(&a->ground->answer, resource, g->value);
+		if (with && !without)
+			return false;
+		most = with > most ? with : most;
+		most_without = without > most_without ? without : most_without;
+	}
+	return most <= most_without;
+}
+
+/* Whether all that differs in the object is to which of several live objects something is assigned. */
+static int look_at_assigned(const struct assignments *a, const struct sweep_effect *of, bool *ret)
+{
+	size_t with = 0, without = 0;
+	int rc = 0;
+
+	*ret = true;
+	for (size_t i = 0; i < a->all->count && rc == 0 && *ret; i++) {
+		const struct given *g = &a->all->items[i];
+		bool is_copied = false;
 
 		if (g->of != of)
 			continue;
-		if (g->value[0] != '"' || count_gifts(all, g, true) != count_gifts(all, g, false)) {
-			names->count = known;
-			return false;
-		}
-		text_list_add(names, g->value);
-		n++;
+		*(g->with ? &with : &without) += 1;
+		*ret = g->value[0] == '"' && is_as_even(a, i);
+		if (*ret)
+			rc = look_for_live(a, g->value, ret);
+		if (*ret && rc == 0 && !g->with)
+			rc = look_for_source(a, of, g->value, &is_copied);
+		*ret &= !is_copied;
 	}
-	return n > 0;
-}
-
-/* Whether one of them is no name of an object that is there at the end of the tape. */
-static int look_for_names(const char *tape, const struct text_list *names, bool *ret_gone, struct err *err)
-{
-	const struct sql_sink sink = {.row = on_flag, .context = ret_gone};
-	struct sql_session *s = NULL;
-	int rc = sql_session_open(tape, &s, err);
-
-	*ret_gone = false;
-	for (size_t i = 0; i < names->count && rc == 0 && !*ret_gone; i++)
-		rc = sql_session_run_format(s, &sink, err,
-			"SELECT NOT EXISTS (SELECT 1 FROM events AS e WHERE name = json_extract(%Q, '$') AND type <> 'DELETED'"
-			" AND seq = (SELECT max(seq) FROM events AS l WHERE l.apigroup = e.apigroup AND l.resource = e.resource"
-			"  AND l.namespace IS e.namespace AND l.name = e.name))",
-			names->items[i]);
-	sql_session_close(s);
+	*ret &= with > 0 && with == without;
 	return rc;
 }
 
-/* Which of several an object is assigned to may depend on what came before, as on how much each had: all that counts is how many each
- * has in the end. */
-static int find_permuted(
-	const char *tape, const struct gifts *all, struct sweep_answer *answer, struct err *err)
+static int find_families(struct assignments *a)
 {
-	struct text_list names = {0}, permuted = {0};
-	bool gone = false;
 	int rc = 0;
 
-	for (size_t i = 0; i < answer->effect_count && all->count; i++) {
-		if (is_permuted(all, &answer->effects[i], &names))
-			text_list_add(&permuted, answer->effects[i].key);
+	a->families = xcalloc(a->all->count, sizeof(*a->families));
+	for (size_t i = 0; i < a->all->count && rc == 0; i++)
+		rc = find_family(a, a->all->items[i].field, &a->families[i]);
+	return rc;
+}
+
+/* Which of several an object is assigned to may depend on what came before, as on how much each had, and stays so: all that counts is
+ * that each is there, and that none has more than one may have. */
+static int find_assigned(const char *tape, const struct sweep_ground *ground, const struct gifts *all,
+	struct sweep_answer *answer, struct err *err)
+{
+	struct assignments a = {.ground = ground, .answer = answer, .all = all, .err = err};
+	int rc;
+
+	if (!all->count || all->count > ASSIGNED_MAX)
+		return 0;
+	rc = sql_session_open(tape, &a.tape, err);
+	rc = rc ? rc : find_families(&a);
+	for (size_t i = 0; i < answer->effect_count && rc == 0; i++) {
+		const struct sweep_effect *e = &answer->effects[i];
+		bool assigned = false;
+
+		rc = look_at_assigned(&a, e, &assigned);
+		if (rc == 0 && assigned && !text_list_has(&answer->exchanged, e->key))
+			text_list_add(&answer->exchanged, e->key);
 	}
-	if (permuted.count)
-		rc = look_for_names(tape, &names, &gone, err);
-	for (size_t i = 0; i < permuted.count && rc == 0 && !gone; i++) {
-		if (!text_list_has(&answer->exchanged, permuted.items[i]))
-			text_list_add(&answer->exchanged, permuted.items[i]);
-	}
-	free(names.items);
-	free(permuted.items);
+	for (size_t i = 0; a.families && i < all->count; i++)
+		free(a.families[i]);
+	free(a.families);
+	sql_session_close(a.tape);
 	return rc;
 }
 
@@ -394,7 +510,7 @@ int sweep_exchange_find(const char *tape, const char *without, const char *with,
 		rc = look_closer(tape, runs, &all, &nexts, &is_more, err);
 	if (is_more)
 		answer->exchanged.count = 0;
-	rc = rc ? rc : find_permuted(tape, &all, answer, err);
+	rc = rc ? rc : find_assigned(tape, ground, &all, answer, err);
 	free(nexts.items);
 	for (size_t i = 0; i < all.count; i++) {
 		free(all.items[i].field);
