@@ -244,6 +244,48 @@ class Addressed(test_sweep.Ending):
         return pod
 
 
+# Keeps the last nodes of each pod in a text. The buggy one takes what it lists again for what it knows.
+GATHERING = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+MAPS = "/api/v1/namespaces/default/configmaps"
+cluster = Cluster()
+def note(pod):
+    name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
+    status, now = cluster.ask("GET", MAPS + "/" + name)
+    if status == 404:
+        cluster.ask("POST", MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"nodes": node}})
+        return
+    nodes = now["data"]["nodes"].splitlines()
+    if nodes[-1] != node:
+        cluster.ask("PUT", MAPS + "/" + name, {**now, "data": {"nodes": "\\n".join((nodes + [node])[-4:])}})
+class Again(Informer):
+    def list(self):
+        if sys.argv[2] == "buggy" and self.cache:
+            known, self.added = self.added, lambda pod: None
+            self.cache.clear()
+            super().list()
+            self.added = known
+        else:
+            super().list()
+Informer.pause_s = 0.3
+Again(cluster, "/api/v1/pods", note, lambda old, pod: note(pod), lambda *_: None).start()
+time.sleep(600)
+"""
+
+
+class Moving(test_sweep.Story):
+    """Two pods that are moved to one node after the other, and back."""
+
+    def __init__(self, names):
+        self.begin()
+        self.listed(test_sweep.PODS, self.rv, [self.pod(name, 0, "Running", "red") for name in names])
+        for nodes in (("green", "blue"), ("amber", "cyan"), ("green", "pink"), ("violet", "blue"), ("green", "teal")):
+            for name, node in zip(names, nodes):
+                self.next(test_sweep.PODS, "MODIFIED", self.pod(name, 0, "Running", node))
+
+
 class Lent(test_sweep.Story):
     """Recorded while `lender` ran, and somebody who takes its finalizers away."""
 
@@ -460,6 +502,15 @@ class SweepLeftTest(unittest.TestCase):
                 report = self.end(self.begin("--at", "changes", "--patterns", "unobserved", "--settle", "1s", "--lockstep", "50ms",
                     "-o", os.path.join(self.folder, kind), command=[sys.executable, "-c", NUMBERING, os.path.dirname(test_sweep_patterns.BLIND), kind]), code)
                 self.assertGreater(report["unseen"], 0)
+
+    def test_a_line_of_a_text_that_answers_to_what_passed_unseen_is_no_finding(self):
+        self.tape = Moving(["web-0", "web-1"]).write(os.path.join(self.folder, "moving.tape"))
+        options = ["--settle", "1s", "--write", "overlay", "--lockstep", "50ms", "--at", "changes", "--patterns", "unobserved", "--max", "8"]
+        both = [self.begin(*options, "-o", os.path.join(self.folder, kind), command=[sys.executable, "-c", GATHERING, os.path.dirname(test_sweep_patterns.BLIND), kind])
+            for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertEqual((mended["wrong"], mended["unsure"], mended["unseen"] > 0), (0, 0, True), mended)
+        self.assertRegex(self.wrong(report)[0]["differences"][0], "configmaps default/web-. is left with other content: data.nodes is ")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "tools/sweep/sweep_unseen.h"
 
 #include "tools/sweep/sweep_content.h"
+#include "tools/sweep/sweep_gathered.h"
 #include "tools/sweep/sweep_kin.h"
 #include "tools/sweep/sweep_numbered.h"
 
@@ -119,8 +120,9 @@ static const char item_sql[] = STEPS
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq') ORDER BY write DESC LIMIT 1";
 
 /* All events that were answered by writes which gave that field a value, or another one, in the same way: a sum is made of all of
- * them. And how many of those that follow lead back to what all other fields were before it, as of a leader that goes and comes again:
- * a program that has not seen the first of these events has nothing to do at the others. */
+ * them. How many of those that follow lead back to what all other fields were before it, as of a leader that goes and comes again:
+ * a program that has not seen the first of these events has nothing to do at the others. Both values. And the next of these events
+ * of the same object: from then on, the first one can no longer be told from it. */
 static const char summed_sql[] = STEPS
 	", field AS (SELECT %Q AS name, %Q AS path),"
 	" raised AS MATERIALIZED (SELECT min(write) AS write, seq, before, object FROM steps, field"
@@ -130,9 +132,12 @@ static const char summed_sql[] = STEPS
 	" undone AS (SELECT a.write AS first, max(b.write) AS last FROM raised AS a JOIN raised AS b ON b.write > a.write, field"
 	"  WHERE a.before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM json_each(jdiff(a.before, b.object)) AS d"
 	"   WHERE json_extract(d.value, '$.field') <> name AND json_extract(d.value, '$.field') NOT GLOB 'metadata.[rmg]*')"
-	"  GROUP BY a.write)"
-	" SELECT seq, (SELECT count(*) FROM raised AS b JOIN undone ON b.write > first AND b.write <= last WHERE first = a.write)"
-	"  FROM raised AS a ORDER BY write";
+	"  GROUP BY a.write),"
+	" causes AS MATERIALIZED (SELECT r.*, apigroup, resource, namespace, name FROM raised AS r JOIN events AS e ON e.seq = r.seq)"
+	" SELECT seq, (SELECT count(*) FROM raised AS b JOIN undone ON b.write > first AND b.write <= last WHERE first = a.write),"
+	"  jget(before, path), jget(a.object, path), (SELECT coalesce(min(n.seq), %lld) FROM causes AS n WHERE n.seq > a.seq"
+	"   AND n.name = a.name AND n.namespace IS a.namespace AND n.resource = a.resource AND n.apigroup = a.apigroup)"
+	"  FROM causes AS a, field ORDER BY write";
 
 /* The event that was answered by the write which gave another field of that object the value that the field then took over from it, as
  * a last state does from the present one; and the event that was answered by that. */
@@ -213,7 +218,8 @@ static int find_given(const struct fields *f, const struct json_change *d, uint6
 struct summed {
 	const struct fields *of;
 	const char *text;
-	int64_t unseen, undone; /* undone: of the next ones */
+	int64_t unseen, undone;       /* undone: of the next ones */
+	struct sweep_gathered *words; /* NULL: it is a number */
 };
 
 static int on_summed(void *context, const struct sql_value *v, size_t count, struct err *err)
@@ -221,10 +227,12 @@ static int on_summed(void *context, const struct sql_value *v, size_t count, str
 	struct summed *s = context;
 	bool seen = false;
 	int rc = s->undone ? 0
-			   : sweep_was_seen(s->of->run, (uint64_t)v[0].integer, SWEEP_NO_END, s->text, false,
-				     s->of->pace_ns, &seen, err);
+			   : sweep_was_seen(s->of->run, (uint64_t)v[0].integer, (uint64_t)v[4].integer,
+				     s->text, false, s->of->pace_ns, &seen, err);
 
 	(void)count;
+	if (s->words)
+		sweep_gathered_write(s->words, v[2].bytes, v[3].bytes, rc == 0 && !seen);
 	if (rc || seen)
 		return rc;
 	s->unseen++;
@@ -259,22 +267,43 @@ static char *path_of(const struct json_change *d)
 	return NULL;
 }
 
-/* A number that differs by no more than the number of those events. */
-static bool is_sum_unseen(struct fields *f, const struct json_change *d, const char *text)
+static bool look_at_raises(struct fields *f, const struct json_change *d, struct summed *ret)
 {
-	struct summed s = {.of = f, .text = text};
-	const struct sql_sink sink = {.row = on_summed, .context = &s};
-	int64_t without, with;
-	char *name, *path;
+	const struct sql_sink sink = {.row = on_summed, .context = ret};
+	char *name, *path = path_of(d);
 
-	if (!is_whole_number(d->old_value, &without) || !is_whole_number(d->new_value, &with) ||
-		with > without || !(path = path_of(d)))
+	if (!path)
 		return false;
 	name = slice_dup(d->field);
-	f->rc = sql_session_run_format(f->exact, &sink, f->err, summed_sql, f->key, name, path);
+	f->rc = sql_session_run_format(
+		f->exact, &sink, f->err, summed_sql, f->key, name, path, (long long)SWEEP_NO_END);
 	free(name);
 	free(path);
-	return f->rc == 0 && s.unseen && s.unseen >= without - with;
+	return f->rc == 0 && ret->unseen;
+}
+
+/* A number that differs by no more than the number of those events. */
+static bool is_number_unseen(struct fields *f, const struct json_change *d, const char *text)
+{
+	struct summed s = {.of = f, .text = text};
+	int64_t without, with;
+
+	return is_whole_number(d->old_value, &without) && is_whole_number(d->new_value, &with) &&
+	       with <= without && look_at_raises(f, d, &s) && s.unseen >= without - with;
+}
+
+/* A text that lacks what the answers to those events would have put there. */
+static bool is_text_unseen(struct fields *f, const struct json_change *d, const char *text)
+{
+	struct summed s = {.of = f, .text = text};
+	bool unseen;
+
+	if (!slice_begins(d->old_value, "\"") || !slice_begins(d->new_value, "\""))
+		return false;
+	s.words = sweep_gathered_new(d->old_value, d->new_value);
+	unseen = look_at_raises(f, d, &s) && sweep_gathered_is_unseen(s.words);
+	sweep_gathered_free(s.words);
+	return unseen;
 }
 
 /* An item that others put in, and the program only took out: no event was to be answered by it. */
@@ -344,7 +373,7 @@ static bool look_for_sums(void *context, const struct json_change *d)
 	struct fields *f = context;
 	char *name = slice_dup(d->field), *text = text_of(f, d);
 
-	if (is_sum_unseen(f, d, text))
+	if (is_number_unseen(f, d, text) || is_text_unseen(f, d, text))
 		(void)text_list_keep(&f->sums, name);
 	free(text);
 	free(name);
