@@ -18,9 +18,11 @@
 /* Most programs go on at once; in older frameworks a worker rests for a second after an error. */
 #define UNFINISHED_MAX (1500 * NS_PER_MS)
 #define AWAKE_MAX      (5 * NS_PER_S) /* for which work without a request counts */
-/* For which a program that was started again does nothing before it has acted on its first lists: many look each 100 ms whether these
- * are there. */
+/* For which a program that was started, or started again, does nothing before it has acted on its first lists: many look each 100 ms
+ * whether these are there. */
+#define FIRST_STEP   (150 * NS_PER_MS)
 #define STARTED_STEP (250 * NS_PER_MS)
+#define NOT_STARTED  UINT64_MAX
 /* The time in which a program that was started again opens its other watches, after the first ones. */
 #define RESTARTED_MIN (3 * NS_PER_S)
 
@@ -44,7 +46,7 @@ struct settle {
 	uint64_t asked;           /* at the last look */
 	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
-	uint64_t started;         /* restarts after which the clients have been idle */
+	uint64_t started;         /* restarts after which the clients have been idle; NOT_STARTED */
 	int64_t doing_ns;         /* when something was sent or written the last time */
 	/* Of moments on the way. */
 	int64_t still_ns; /* since when nobody did anything, and the clock ran */
@@ -170,18 +172,21 @@ static void shut_before_start(struct settle *s, int64_t now_ns)
 static int64_t idle_time(const struct settle *s, int64_t now_ns)
 {
 	int64_t rest_ns = now_ns - s->doing_ns < AWAKE_MAX ? pace_rest_ns(&s->options.run->pace) : 0;
+	int64_t start_ns = s->started == NOT_STARTED                ? FIRST_STEP
+			   : s->started != s->options.run->restarts ? STARTED_STEP
+								    : 0;
 
-	if (s->started != s->options.run->restarts && rest_ns < STARTED_STEP)
-		rest_ns = STARTED_STEP;
+	if (rest_ns < start_ns)
+		rest_ns = start_ns;
 	return rest_ns > s->options.step_ns ? rest_ns : s->options.step_ns;
 }
 
-/* One that is not there yet is idle, too. */
+/* One that was started again and is not there yet is idle, too. */
 static void note_started(struct settle *s)
 {
 	const struct run *run = s->options.run;
 
-	if (run->watches > run->watches_before)
+	if (run->watches > run->watches_before || s->started == NOT_STARTED)
 		s->started = run->restarts;
 }
 
@@ -335,6 +340,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 
 	s->options = *options;
 	s->step_max_ns = STEP_MAX;
+	s->started = NOT_STARTED;
 	s->since_ns = s->doing_ns = s->still_ns = clock_mono_ns(&clock_system);
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;

@@ -95,6 +95,15 @@ class Leaving(Story):
             self.next(NODES, "DELETED" if name == names[0] else "MODIFIED", self.node("node-" + name))
 
 
+class Tied(Story):
+    """Two events at a time."""
+
+    def next(self, stream, kind, thing):
+        self.count = getattr(self, "count", 0) + 1
+        self.at = (self.count - 1) // 2  # and one more
+        super().next(stream, kind, thing)
+
+
 class SweepTest(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -131,6 +140,10 @@ class SweepTest(unittest.TestCase):
         for gap in self.wrong(report):
             self.assertTrue(os.path.exists(gap["faults"]), gap)
         return report
+
+    def query(self, sql):
+        done = subprocess.run([KUBETAPE, "query", "--format", "ndjson", self.tape, sql], capture_output=True, text=True, check=True, timeout=DEADLINE_S)
+        return [list(json.loads(line).values()) for line in done.stdout.splitlines()]
 
     def replay(self, report, gap, command):
         """What the reproducing command leaves, as the writes of its run: the last verb for each name."""
@@ -207,6 +220,18 @@ class SweepTest(unittest.TestCase):
     def test_gaps_can_be_stalls(self):
         done = self.sweep("--at", "deletions", "--max", "1", "--settle", "500ms", "--gap", "stall", command=[sys.executable, CONTROLLER, "mended", "tombstone"])
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def test_a_stretch_outlasts_all_that_comes_at_the_time_of_its_last_event(self):
+        self.tape = Tied(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "tied.tape"))
+        report = self.end(self.begin("--at", "every:3", "--patterns", "unobserved", command=[sys.executable, CONTROLLER, "buggy", "edge"]), 1)
+        whole = [gap for gap in self.wrong(report) if gap["until_seq"]]
+        self.assertNotEqual(whole, [], report)
+        for gap in whole:
+            with open(gap["faults"], encoding="utf-8") as file:
+                stretch, pause = json.load(file)["rules"]
+            self.assertEqual(pause["when"], {"at": "seq:%d" % gap["until_seq"]})
+            times = dict(self.query("SELECT seq, time_ns FROM events WHERE seq IN (%d, %d)" % (gap["seq"], gap["until_seq"])))
+            self.assertGreater(int(stretch["for"][:-1]), (times[gap["until_seq"]] - times[gap["seq"]]) / 1e9, gap)
 
     def test_of_a_stretch_only_the_event_that_matters_stays_hidden(self):
         report = self.end(self.begin("--at", "every:8", "--settle", "1s", command=[sys.executable, CONTROLLER, "buggy", "tombstone"]), 1)

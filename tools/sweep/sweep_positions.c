@@ -269,24 +269,18 @@ struct sweep_position *sweep_positions_add_stretch(
 	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t end)
 {
 	struct sweep_position *p;
-	size_t last = end - 1;
+	size_t last;
 
+	/* The gap is over as soon as the tape's time has come to its end: what comes at one time is in it or not. */
+	while (end < f->all->count && f->all->items[end].time_ns == f->all->items[end - 1].time_ns)
+		end++;
+	last = end - 1;
 	while (!sweep_rows_of_one_resource(f->all, first, last))
 		last--;
 	p = sweep_positions_add(f, kind, first, last);
 	p->until_seq = f->all->items[end - 1].seq;
 	p->for_ns = time_between(f->all, first, end);
 	return p;
-}
-
-/* The last event at the time of that one: only later ones make the tape's time pass. */
-static uint64_t last_at_once(const struct sweep_rows *rows, size_t of)
-{
-	size_t end = of;
-
-	while (end < rows->count && rows->items[end].time_ns == rows->items[of].time_ns)
-		end++;
-	return rows->items[end - 1].seq;
 }
 
 /* A watch without events of the tape, as of what the program itself writes: it is
@@ -298,10 +292,6 @@ static void add_lateness(const struct sweep_finding *f, const char *resource, si
 	free(p->resource);
 	p->resource = xstrdup(resource);
 	p->hidden = 0;
-	if (p->for_ns == 0) {
-		p->for_ns = 1;
-		p->until_seq = last_at_once(f->all, first);
-	}
 	p->last_seq = p->until_seq;
 }
 
