@@ -317,6 +317,19 @@ static void note_doing(struct run *run, const struct api_path *p, enum verb verb
 		run_is_unfinished(run);
 }
 
+/* A fault has answered. Who reads again at once, until the fault is over, is as quiet as who waits for a while. */
+static void note_struck(struct run *run, const struct api_path *p, enum verb verb)
+{
+	bool is_write = verb_is_write(verb);
+
+	if (is_write || p->kind != API_PATH_RESOURCE)
+		note_doing(run, p, verb);
+	else
+		run->in_vain++;
+	if (is_write)
+		run_is_struck(run, p->resource, p->name);
+}
+
 /* The API server's flow control looks at every request but those that stream what containers do. */
 static void tell_flow(struct api_call *call)
 {
@@ -357,14 +370,13 @@ static void api_serve(struct api_call *call)
 	}
 	find_what(call);
 	tell_flow(call);
-	note_doing(api->run, &call->path, call->verb);
 	call->stored = run_request_begin(api->run, call->client, call->x,
 		&(struct run_question){r, &call->path, &call->query, call->verb, &call->body});
 	if (api->faults && !control_is_asked(call) && fault_act_request(call)) {
-		if (verb_is_write(call->verb))
-			run_is_struck(api->run, call->path.resource, call->path.name);
+		note_struck(api->run, &call->path, call->verb);
 		return;
 	}
+	note_doing(api->run, &call->path, call->verb);
 	if (api->seen && seen_serve(api->seen, call))
 		return;
 	if (!refuse_timeout(call) && !refuse_body(call))

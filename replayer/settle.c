@@ -43,7 +43,7 @@ struct settle {
 	/* Of lock-step. */
 	bool shut, warned;        /* the gate of the player */
 	int64_t step_max_ns;      /* for which the next event waits for clients that are not quiet */
-	uint64_t asked;           /* at the last look */
+	uint64_t asked, in_vain;  /* at the last look */
 	uint64_t shown;           /* by count_shown, when the gate was opened the last time */
 	int64_t shut_ns, idle_ns; /* since when; and since when nobody did anything */
 	uint64_t started;         /* restarts after which the clients have been idle; NOT_STARTED */
@@ -72,6 +72,15 @@ static bool note_asked(struct settle *s)
 
 	s->asked = s->options.run->asked;
 	return asked;
+}
+
+/* Whether anybody asked since the last look for what a fault keeps away. That is all that it is at work on, then. */
+static bool note_in_vain(struct settle *s)
+{
+	bool in_vain = s->options.run->in_vain != s->in_vain;
+
+	s->in_vain = s->options.run->in_vain;
+	return in_vain;
 }
 
 /* For which a client that is not done may rest. */
@@ -297,12 +306,12 @@ static void on_look(uv_timer_t *timer)
 	struct settle *s = timer->data;
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
-	bool busy = note_doings(s), asked = note_asked(s);
+	bool busy = note_doings(s), asked = note_asked(s), in_vain = note_in_vain(s);
 	bool doing = busy || !watches_are_at_rest(s->options.watches), at_work, still;
 
 	if (doing)
 		s->doing_ns = now_ns;
-	at_work = is_at_work(s, doing, now_ns);
+	at_work = !in_vain && is_at_work(s, doing, now_ns);
 	if (s->options.pause_ns && (doing || asked || at_work))
 		s->options.busy(s->options.context);
 	if (state == PLAYER_WAITING && s->options.step_ns)

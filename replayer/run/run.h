@@ -59,6 +59,7 @@ struct run {
 	uint64_t kept_back; /* faults that kept events back until they were over */
 	uint64_t work;      /* of the writes, those of neither leases nor Events */
 	uint64_t asked;     /* requests for resources, but leases and Events, and for discovery */
+	uint64_t in_vain;   /* reads that a fault answered; they are not among these */
 	struct {
 		int64_t ns;     /* monotonic; 0: never */
 		uint64_t asked; /* what that was then */
