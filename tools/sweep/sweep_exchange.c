@@ -374,8 +374,8 @@ static int find_family(const struct assignments *a, const char *field, char **re
 	char *family = without_indexes(field);
 	size_t at;
 	char *member = last_member(family, &at);
-	bool is_object = false;
-	int rc = at ? look_for_live(a, member, &is_object) : 0;
+	bool is_object = false, may_be = at && !strpbrk(family + at, "\"\\"); /* no name has these */
+	int rc = may_be ? look_for_live(a, member, &is_object) : 0;
 
 	if (is_object)
 		family[at - 1] = '\0';
