@@ -146,6 +146,19 @@ static void take_line(struct slice line, struct manifest *to)
 		manifest_add(to, &s);
 }
 
+/* A table that is gone took rows of all segments with it: they come once more. */
+static int check_tables(struct house *h, struct manifest *to, struct err *err)
+{
+	bool lacks;
+	int rc = house_lacks_table(h, &lacks, err);
+
+	if (rc || !lacks)
+		return rc;
+	for (size_t i = 0; i < to->segment_count; i++)
+		to->segments[i].is_off = true;
+	return house_make_tables(h, err);
+}
+
 int house_read(struct house *h, struct manifest *to, struct err *err)
 {
 	struct slice rest;
@@ -163,7 +176,9 @@ int house_read(struct house *h, struct manifest *to, struct err *err)
 	while (!rc && rest.len)
 		take_line(slice_cut(&rest, '\n'), to);
 	buf_release(&answer);
-	return rc ? err_copy(err, &why) : 0;
+	if (rc)
+		return err_copy(err, &why);
+	return to->segment_count ? check_tables(h, to, err) : 0;
 }
 
 /* ---- a segment ---- */

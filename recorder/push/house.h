@@ -29,7 +29,7 @@ void house_close(struct house *h); /* accepts NULL */
 
 const char *house_url(const struct house *h); /* borrowed */
 
-/* Adds the tape's segments that are there. */
+/* Adds the tape's segments that are there. If a table is gone, it is made again, and they are all off (is_off). */
 int house_read(struct house *h, struct manifest *to, struct err *err) MUST_CHECK;
 
 /* Inserts the rows of a sealed segment, and first its state, the objects that were live at its beginning, if nothing before it is

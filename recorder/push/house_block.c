@@ -93,6 +93,21 @@ int house_make_tables(struct house *h, struct err *err)
 	return rc;
 }
 
+int house_lacks_table(struct house *h, bool *ret, struct err *err)
+{
+	*ret = false;
+	for (enum house_table table = HOUSE_EVENTS; table <= HOUSE_LOGS && !*ret; table++) {
+		uint64_t count;
+		struct err why;
+		int rc = house_count(h, tables[table].name, " AND segment = 0", &count, &why);
+
+		*ret = rc == ERR_NOT_FOUND;
+		if (rc && !*ret)
+			return err_copy(err, &why);
+	}
+	return 0;
+}
+
 /* ---- values, as RowBinary has them ---- */
 
 int house_bytes(struct house *h, struct slice bytes)

@@ -38,6 +38,8 @@ struct house {
 };
 
 int house_make_tables(struct house *h, struct err *err) MUST_CHECK;
+/* Whether one is gone of those that have rows of each segment. */
+int house_lacks_table(struct house *h, bool *ret, struct err *err) MUST_CHECK;
 
 /* *ret are the lines that answer "SELECT `what` WHERE ...`rest`", of this tape, in `to`. The first column is a number. ERR_FAILED
  * for an answer that is no such table, or is not whole. */

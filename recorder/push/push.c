@@ -352,7 +352,7 @@ static int examine(const struct segment_file *f, struct manifest_segment *s, str
 static int put_rows(
 	struct push *p, const struct segment_file *f, const struct manifest_segment *s, struct err *err)
 {
-	bool with_state = !manifest_find(&p->manifest, s->number - 1);
+	bool with_state = !manifest_has(&p->manifest, s->number - 1);
 	int rc = house_put(p->house, f->path, s, with_state, err);
 
 	return rc ? rc : house_note(p->house, s, err);

@@ -26,7 +26,7 @@ uint64_t push_account(const char *tape_path, const char *url, const struct manif
 		return 0;
 	*ret_first = strcmp(note.url, url) == 0 ? note.first : 0;
 	for (uint32_t n = *ret_first; n && n <= note.through && n < first_here; n++)
-		missing += !manifest_find(m, n) && !is_lost(m, n);
+		missing += !manifest_has(m, n) && !is_lost(m, n);
 	push_note_release(&note);
 	return missing;
 }

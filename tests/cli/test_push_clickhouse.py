@@ -54,7 +54,8 @@ class Push(PushTest):
         self.push()
         before = len(self.server.requests)
         self.assertIn("pushed 0 segments", self.push().stdout)
-        self.assertEqual(len(self.server.requests), before + 1)
+        self.assertEqual([r for r in self.server.requests[before:] if r.startswith("INSERT")], [])
+        self.assertEqual(len(self.server.requests), before + 6)  # the account, and whether each table is there
 
     def test_a_server_that_is_busy_is_asked_again(self):
         self.server.refuse = [(500, "Code: 252. DB::Exception: Too many parts (300). (TOO_MANY_PARTS)"), (503, "")]
@@ -158,7 +159,7 @@ class Everything(EverythingTest):
         self.push()
         before = len(self.server.requests)
         self.push()
-        self.assertEqual(len(self.server.requests), before + 2)  # both accounts
+        self.assertEqual(len(self.server.requests), before + 7)  # both accounts, and whether each table is there
         self.audit(request("delete", self.version(13), 4000.9, user="carol"))
         self.push()
         self.assertEqual([r.split(" FORMAT ")[0] for r in self.server.requests[before + 2:] if r.startswith("INSERT")],
@@ -205,6 +206,27 @@ class Everything(EverythingTest):
         self.assertEqual(len(self.server.rows("connections")), 1)
         self.assertEqual(len(self.server.rows("audit")), 2)
         self.assertEqual(len(self.server.rows("audit_hours")), 2)
+
+    def drop(self, name):
+        engine = self.server.engine
+        del engine.tables[name]
+        engine.tokens = {token for token in engine.tokens if f"/{name}/" not in token}  # a table has its own
+
+    def test_a_table_that_was_dropped_is_made_again_with_its_rows(self):
+        self.push()
+        for name in ("events", "gaps", "connections"):
+            with self.subTest(table=name):
+                there = self.server.rows(name)
+                self.drop(name)
+                self.push()
+                self.assertEqual(self.server.rows(name), there)
+        self.assert_stored()
+
+    def test_what_a_dropped_table_had_of_segments_that_are_not_here_any_more_is_told(self):
+        self.push()
+        os.remove(os.path.join(self.tape, "seg-000001.db"))
+        self.drop("events")
+        self.assertIn("; it lacks 1 segment that is not here any more", self.push(code=3).stdout)
 
     def test_what_was_removed_there_and_is_not_here_any_more_is_told(self):
         self.push()
