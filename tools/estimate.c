@@ -5,6 +5,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/version.h"
 #include "schema/sql/session.h"
+#include "schema/tape/pack.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
 #include "schema/tape/segment.h"
@@ -21,7 +22,8 @@
 #define SEGMENT_BYTES (256u << 20)
 #define SHOWN         20
 #define FEW_EVENTS    30 /* fewer tell nothing by themselves, of how well they pack, or of whether others come */
-#define AGAIN         0.55 /* of what the first change of an object in an extent takes, each later one does */
+/* Of what the first change of an object in an extent takes, each later one does; in a chain it takes as much. */
+#define AGAIN 0.55
 /* Servers send a bookmark a minute to each watch; the recorder asks for watches of 5 to 10 minutes. */
 #define BOOKMARK_S     60.0
 #define BOOKMARK_BYTES 84 /* the object and its version */
@@ -368,6 +370,17 @@ static double changed_in(const struct estimate *e, const struct estimate_row *ro
 	return fmin(whole * pow(times, growth), live * (1 - pow(1 - whole / live, times)));
 }
 
+static bool is_chained(const struct estimate_row *row)
+{
+	return row->whole.json_bytes >= row->whole.events * CHAIN_MIN_BYTES;
+}
+
+/* How many of that many versions of an object in an extent are stored whole: the first one of each chain. */
+static double wholes(const struct estimate_row *row, double versions)
+{
+	return is_chained(row) ? fmax(ceil(versions / CHAIN_LENGTH), 1) : 1;
+}
+
 /* What an object costs whose first version in an extent this is. */
 static double first_cost(const struct estimate_row *row)
 {
@@ -376,13 +389,15 @@ static double first_cost(const struct estimate_row *row)
 	return row->whole.disk_bytes / row->whole.events;
 }
 
-/* What the sample adds to the first lists, which have a version of every object. Lists that fill extents of their own are
- * of no help to it: then first versions are among what it adds. */
+/* What the sample adds to the first lists, which have a version of every object, beside versions that are whole. Lists that fill
+ * extents of their own are of no help to it: then first versions are among what it adds. */
 static double further_bytes(const struct estimate_row *row, const struct amount *of, double extent)
 {
-	if (row->listed.json_bytes + row->whole.json_bytes < extent)
-		return of->disk_bytes;
-	return fmax(of->disk_bytes - first_cost(row) * changed(of), of->disk_bytes / 10);
+	bool is_apart = row->listed.json_bytes + row->whole.json_bytes >= extent;
+	double objects = fmax(of->objects, 1), versions = of->events / objects + (is_apart ? 0 : 1);
+	double whole = changed(of) * (wholes(row, versions) - (is_apart ? 0 : 1));
+
+	return fmax(of->disk_bytes - first_cost(row) * whole, of->disk_bytes / 10);
 }
 
 /* By how much the halves differ, and what chance does to a few events. */
@@ -395,9 +410,9 @@ static double doubt_of(const struct estimate_row *row)
 }
 
 /* Events that each take as much as the first change of an object does: `first` of them are that, or the first of a new object. */
-static double weigh(double events, double first)
+static double weigh(const struct estimate_row *row, double events, double first)
 {
-	return first + AGAIN * above(events, first);
+	return first + (is_chained(row) ? 1 : AGAIN) * above(events, first);
 }
 
 /* Of a resource beside its first versions. A short sample has little but first changes, which is not how a day goes on. */
@@ -408,12 +423,13 @@ static double further_of_day(
 	double first = fmin(sample->added + changed(sample), sample->events);
 	double first_a_day = fmin(sample->added / days + changed_a_day, row->day_events);
 
-	return further * weigh(row->day_events, first_a_day) / weigh(sample->events, first);
+	return further * weigh(row, row->day_events, first_a_day) / weigh(row, sample->events, first);
 }
 
 static void extrapolate_row(const struct estimate *e, struct estimate_row *row, double extent, double extents)
 {
-	double days = e->seconds / DAY_S, changed_a_day;
+	double days = e->seconds / DAY_S, changing = changed_in(e, row, DAY_S / extents), versions,
+	       changed_a_day;
 
 	row->day_events = row->whole.events / days;
 	row->day_json = row->whole.json_bytes / days;
@@ -421,8 +437,9 @@ static void extrapolate_row(const struct estimate *e, struct estimate_row *row, 
 		row->day_disk = e->pool.day_disk * row->whole.json_bytes / e->pool.whole.json_bytes;
 		return;
 	}
-	changed_a_day = fmin(
-		changed_in(e, row, DAY_S / extents) * extents, row->day_events - row->whole.added / days);
+	versions = row->day_events / extents / fmax(changing, 1);
+	changed_a_day =
+		fmin(changing * wholes(row, versions) * extents, row->day_events - row->whole.added / days);
 	row->day_disk = further_of_day(row, further_bytes(row, &row->whole, extent), changed_a_day, days) +
 			first_cost(row) * changed_a_day;
 	row->doubt = doubt_of(row);

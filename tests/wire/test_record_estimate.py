@@ -1,6 +1,8 @@
 """record --estimate: what a day would take, and nothing is kept."""
 
+import base64
 import os
+import random
 import re
 import subprocess
 import unittest
@@ -92,6 +94,17 @@ class Estimate(RecordTest):
         one = self.events_of_a_day(lambda: [put(resources[0], f"b{i}") for i in range(24)])
         self.assertGreater(one, 0)
         self.assertLess(many, 2 * one)
+
+    def test_a_day_has_more_whole_versions_of_large_objects_than_a_sample_in_which_no_chain_ends(self):
+        self.kinds = ["blobs"]
+        blobs = self.api.add("blobs", "Blob")
+        text = base64.b64encode(random.Random(1).randbytes(30_000)).decode()
+        def put(count):
+            for i in range(count):
+                blobs.put(f"b{i % 3}", spec={"text": text, "n": i})
+        put(3)
+        events_a_day = 36 * 86400 / 5
+        self.assertGreater(self.events_of_a_day(lambda: put(36)), events_a_day / 16 * 30_000 * 0.8)
 
     def test_a_signal_ends_the_sample_and_tells_what_it_has(self):
         process = self.start("--estimate", "1h")
