@@ -131,20 +131,20 @@ static struct stock stock_of(const struct push *p)
 		.context = p->options.context};
 }
 
-static void tell_remade(const struct push *p)
+static void tell_remade(const struct push *p, const char *why)
 {
 	char *sentence = xasprintf("'%s/" MANIFEST_NAME
-				   "' was torn; it is made anew from what the store has (%zu segment%s)",
-		p->url, p->manifest.segment_count, p->manifest.segment_count == 1 ? "" : "s");
+				   "' %s; it is made anew from what the store has (%zu segment%s)",
+		p->url, why, p->manifest.segment_count, p->manifest.segment_count == 1 ? "" : "s");
 
 	if (p->options.tell)
 		p->options.tell(p->options.context, sentence);
 	free(sentence);
 }
 
-/* The store has no manifest, or with an etag a torn one, which the new one replaces. Segments may be there even so, and not be here
- * any more. */
-static int remake_manifest(struct push *p, const char *etag, struct err *err)
+/* The store has no manifest, or with an etag one of no use, and why, which the new one replaces. Segments may be there even so, and not
+ * be here any more. */
+static int remake_manifest(struct push *p, const char *etag, const char *of_no_use, struct err *err)
 {
 	const struct stock stock = stock_of(p);
 	struct manifest *m = &p->manifest;
@@ -165,7 +165,7 @@ static int remake_manifest(struct push *p, const char *etag, struct err *err)
 		return err_copy(err, &why);
 	p->is_remade = m->segment_count || *etag;
 	if (*etag)
-		tell_remade(p);
+		tell_remade(p, of_no_use);
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int read_manifest(struct push *p, struct err *err)
 		return house_read(p->house, &p->manifest, err);
 	rc = manifest_read(p->store, p->manifest_key, &m, &why);
 	if (rc == ERR_NOT_FOUND || rc == ERR_CORRUPT)
-		return remake_manifest(p, rc == ERR_CORRUPT ? m.etag : "", err);
+		return remake_manifest(p, rc == ERR_CORRUPT ? m.etag : "", "was torn", err);
 	if (rc)
 		return err_copy(err, &why);
 	if (strcmp(m.tape_id, p->manifest.tape_id) != 0) {
@@ -486,14 +486,32 @@ static int push_audit(struct push *p, struct err *err)
 	return rc > 0 ? write_manifest(p, err) : rc;
 }
 
+/* An older manifest was put back. If one of the segments that it does not name is damaged, it stays. */
+static int catch_up(struct push *p, struct err *err)
+{
+	struct manifest old = manifest_copy(&p->manifest);
+	int rc = remake_manifest(p, old.etag, "is older than what the store has", err);
+
+	if (rc != ERR_CORRUPT) {
+		manifest_release(&old);
+		return rc;
+	}
+	manifest_release(&p->manifest);
+	p->manifest = old;
+	return 0;
+}
+
 /* Once, as it costs a list: what the store loses later, the next push finds. */
 static int check_stock(struct push *p, struct err *err)
 {
 	const struct stock stock = stock_of(p);
+	bool is_behind = false;
 	int rc = p->house || p->is_checked
 			 ? 0
-			 : stock_check(&stock, &p->manifest, &p->figures.missing_segments, err);
+			 : stock_check(&stock, &p->manifest, &p->figures.missing_segments, &is_behind, err);
 
+	if (!rc && is_behind)
+		rc = catch_up(p, err);
 	p->is_checked = p->is_checked || !rc;
 	if (!rc && p->is_remade)
 		rc = write_manifest(p, err);

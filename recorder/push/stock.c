@@ -183,12 +183,25 @@ static void check_book(const struct shelf *shelf, struct manifest_book *book)
 			"the audit book in the store is not what the manifest says; pushing it again");
 }
 
-int stock_check(const struct stock *k, struct manifest *m, uint64_t *ret_lost, struct err *err)
+/* Whether the folder has a segment that the manifest does not name, and this machine no longer has. */
+static bool is_behind(const struct shelf *shelf, const struct manifest *m)
+{
+	size_t i = 0;
+
+	while (i < shelf->count &&
+		(manifest_find(m, shelf->items[i].number) || path_here(shelf, shelf->items[i].number)))
+		i++;
+	return i < shelf->count;
+}
+
+int stock_check(
+	const struct stock *k, struct manifest *m, uint64_t *ret_lost, bool *ret_behind, struct err *err)
 {
 	struct shelf shelf;
 	int rc;
 
 	*ret_lost = 0;
+	*ret_behind = false;
 	if (!m->segment_count)
 		return 0;
 	rc = shelf_open(k, &shelf, err);
@@ -198,6 +211,7 @@ int stock_check(const struct stock *k, struct manifest *m, uint64_t *ret_lost, s
 		rc = check_segment(&shelf, &m->segments[i], ret_lost, err);
 	if (!rc)
 		check_book(&shelf, &m->book);
+	*ret_behind = !rc && is_behind(&shelf, m);
 	shelf_close(&shelf);
 	return rc;
 }

@@ -20,8 +20,9 @@ struct stock {
 
 /* Marks the segments (is_off) and the audit book (its sum becomes "") that differ in the store from what the manifest says, and tells
  * of each; notes the etags of the others. One list, and a request for each segment of which that leaves a doubt. *ret_lost: how many
- * of those marked are not here either. */
-int stock_check(const struct stock *k, struct manifest *m, uint64_t *ret_lost, struct err *err) MUST_CHECK;
+ * of those marked are not here either. *ret_behind: the folder has others that are not here; the manifest is an older one. */
+int stock_check(const struct stock *k, struct manifest *m, uint64_t *ret_lost, bool *ret_behind,
+	struct err *err) MUST_CHECK;
 
 /* Adds to an empty manifest what the folder has: segments that are the same as here, those that are not here, as they say of
  * themselves, what lacks between these, and the audit book. ERR_CORRUPT if one that is not here is damaged: then *m is of no

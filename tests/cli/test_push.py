@@ -265,6 +265,31 @@ class Loss(PushTest):
         self.push()
         self.assertEqual(self.facts(self.manifest()), self.facts(before))
 
+    def older(self, count):
+        """A pushed tape; then a manifest of its first segments is there again. The manifest as it was."""
+        self.push()
+        before = self.manifest()
+        old = {**before, "segments": before["segments"][:count], "complete": False}
+        self.store.objects[self.key("manifest")] = StoredObject(json.dumps(old).encode())
+        return before
+
+    def test_of_an_older_manifest_that_is_put_back_nothing_counts_as_lost_that_the_store_has(self):
+        before = self.older(1)
+        self.remove_here(1, 2, 3)
+        done = self.push()
+        self.assertRegex(done.stderr, "/manifest.json' is older than what the store has; it is made anew from what the store has \\(4 segments\\)\n$")
+        self.assertEqual((self.facts(self.manifest()), self.manifest()["lost"]), (self.facts(before), []))
+        self.assertEqual(self.push().stderr, "")
+
+    def test_an_older_manifest_stays_if_what_it_does_not_name_is_damaged(self):
+        self.older(1)
+        self.remove_here(1, 2, 3)
+        damaged = self.store.objects[self.key("seg-000002")]
+        damaged.body = damaged.body[:len(damaged.body) // 2]
+        damaged.sha256 = ""
+        self.push(code=3)
+        self.assertEqual([(s["first"], s["last"]) for s in self.manifest()["lost"]], [(2, 3)])
+
     def test_a_manifest_that_is_made_anew_says_what_the_store_lacks(self):
         self.torn(lambda b: b"")
         self.remove_here(1, 2, 3)
