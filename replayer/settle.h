@@ -12,9 +12,9 @@
  * In lock-step the clock stands still before the first event, after each one that was sent to a watch, after a watch
  * was opened again, and after a fault that kept events back. It waits until the clients, which may have to react, have
  * been quiet and have sent no request either, for 30 s at most, and for less and less at the next events if they were not;
- * from a client that limits its own rate (pace.h) another may be about to
- * come, and one that was started has to be quiet for 150 ms once, one that was started again for a quarter of a
- * second. Reads that a fault answers do not count, nor does the work of a client that sends them. So they find the same state at each event in every replay, however fast they are. After a write that failed, and
+ * from a client that limits its own rate (pace.h) another may be about to come, and one that was started has to be quiet for
+ * 150 ms once, one that was started again for a quarter of a second. Reads that a fault answers do not count, nor does the work of
+ * a client that sends them. So they find the same state at each event in every replay, however fast they are. After a write that failed, and
  * after discovery, a further request is expected: the clock waits for it, for up to 1.5 s. After a write that a fault
  * refused or left unanswered it waits until that object is asked for again, for up to 1.5 s or the time that counts as quiet.
  * An object of the tape may be hidden until a program lets go of its name. Then faults that keep events from clients end, and

@@ -100,35 +100,35 @@ static bool is_same_at(const struct words *a, size_t at, const struct words *b, 
 }
 
 /* Marks in the new text what it has of the old one: all but the oldest, in front or behind; else what both have. */
-static void find_kept(struct words *new, struct words *old)
+static void find_kept(struct words *now, struct words *old)
 {
-	for (size_t kept = old->count < new->count ? old->count : new->count; kept; kept--) {
-		bool in_front = is_same_at(new, 0, old, old->count - kept, kept);
-		size_t first = in_front ? 0 : new->count - kept;
+	for (size_t kept = old->count < now->count ? old->count : now->count; kept; kept--) {
+		bool in_front = is_same_at(now, 0, old, old->count - kept, kept);
+		size_t first = in_front ? 0 : now->count - kept;
 
-		if (!in_front && !is_same_at(new, first, old, 0, kept))
+		if (!in_front && !is_same_at(now, first, old, 0, kept))
 			continue;
 		for (size_t i = first; i < first + kept; i++)
-			new->items[i].found = true;
+			now->items[i].found = true;
 		return;
 	}
-	find_each(new, old);
+	find_each(now, old);
 }
 
 void sweep_gathered_write(struct sweep_gathered *g, struct slice before, struct slice after, bool unseen)
 {
-	struct words old = {0}, new = {0};
+	struct words old = {0}, now = {0};
 
 	words_add(&old, before);
-	words_add(&new, after);
+	words_add(&now, after);
 	words_add(&g->known, after);
-	find_kept(&new, &old);
-	for (size_t i = 0; i < new.count &&unseen; i++) {
-		if (!new.items[i].found)
-			words_add(&g->unseen, slice_of(new.items[i].text));
+	find_kept(&now, &old);
+	for (size_t i = 0; i < now.count && unseen; i++) {
+		if (!now.items[i].found)
+			words_add(&g->unseen, slice_of(now.items[i].text));
 	}
 	words_release(&old);
-	words_release(&new);
+	words_release(&now);
 }
 
 /* Of all words from `first` to before `end`. */
@@ -149,7 +149,7 @@ static bool find_in_order(struct words *in, struct part p)
 	size_t next = 0;
 
 	forget_found(in);
-	for (size_t i = p.first; i < p.end && next <= in->count; i++) {
+	for (size_t i = p.first; i < p.end; i++) {
 		next = find_word(in, next, p.of->items[i].text);
 		if (next == in->count)
 			return false;
